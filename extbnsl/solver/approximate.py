@@ -14,10 +14,10 @@ from extbnsl.networks.network import Network
 from extbnsl.orders.population import Population, search_lists
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.approximation import ApproximateCommits, Session, Times
+from extbnsl.solver.approximation import ApproximateCommits, Times
 from extbnsl.solver.components import raised_bound
 from extbnsl.solver.families import given_scores
-from extbnsl.solver.gathered import Gathered, gathered_families
+from extbnsl.solver.gathered import ApproximateRun, Gathered, gathered_families
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
@@ -55,28 +55,21 @@ def approximate_network(
     # the fingerprint is not that of what --max-parents leaves of local scores
     asked = Request(problem, claim, methods, budgets, place, APPROXIMATE)
     with opened(asked, ApproximateCommits, observer=observer, stop=stop) as run:
-        commits, context = run.commits, run.context
+        commits = run.commits
         commits.let(times=_times(given, commits.standing.used, run.granted))
-        session = Session(claim, methods, run.granted, context, commits, stop)
         standing = commits.standing
         if standing.best is not None:
             observer(IncumbentFound(standing.best.cost, standing.lower_bound))
         commits.commit_or_stop()
         if not standing.done:
-            _searched(gathered_families(given, session), session)
-        result = _concluded(given, session)
+            _searched(gathered_families(given, run), run)
+        interrupted = run.stop()
+        if interrupted is not None:
+            commits.last_commit(interrupted)  # what it takes on disk is part of the result
+        result = _result(given, interrupted or HEURISTIC, run)
+        if interrupted is None:
+            commits.finish(HEURISTIC)  # not before the network is verified
     return replace(result, digest=problem.fingerprint)
-
-
-def _concluded(problem: Data | LocalScores, session: Session) -> Result:
-    """The result, and the last commit: of a run that the caller has stopped before that of the result."""
-    interrupted, commits = session.stop(), session.commits
-    if interrupted is not None:
-        commits.last_commit(interrupted)
-        return _result(problem, interrupted, session)
-    result = _result(problem, HEURISTIC, session)
-    commits.finish(HEURISTIC)  # not before the network is verified
-    return result
 
 
 def _times(problem: Data | LocalScores, used: float, granted: Granted) -> Times:
@@ -88,44 +81,44 @@ def _times(problem: Data | LocalScores, used: float, granted: Granted) -> Times:
     return Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
 
 
-def _result(problem: Data | LocalScores, status: str, session: Session) -> Result:
+def _result(problem: Data | LocalScores, status: str, run: ApproximateRun) -> Result:
     """The result of the best network, scored again."""
-    standing, best = session.standing, session.standing.best
+    standing, best = run.commits.standing, run.commits.standing.best
     assert best is not None, "a search has one"
     network, order = Network(problem.names, best.parents), tuple(best.order.tolist())
     found = FoundNetwork(network, order, best.cost, standing.lower_bound)
-    result = result_of(problem, found, claim_on(problem, session.claim), session.context.stages)
+    result = result_of(problem, found, claim_on(problem, run.asked.claim), run.context.stages)
     return replace(
         result,
         status=status,
-        seed=session.methods.seed,
-        stats={**result.stats, **standing.counted, **session.commits.taken()},
-        options=session.claim.document() | session.methods.document() | session.granted.document(),
+        seed=run.asked.methods.seed,
+        stats={**result.stats, **standing.counted, **run.commits.taken()},
+        options=run.asked.options(run.granted),
     )
 
 
-def _searched(gathered: Gathered, session: Session) -> None:
+def _searched(gathered: Gathered, run: ApproximateRun) -> None:
     """Search orders until the time is over, the caller says stop, or the network is proved to be optimal; the standing
     gets the best network."""
     rounds = FEW_ROUNDS if gathered.lists.variables <= FEW_VARIABLES else None
-    end = session.standing.times.searched
-    if session.stop() is not None:
-        session, end = replace(session, stop=never), min(end, clock() + GRACE)
-    elif gathered.scores is not None and not session.standing.bounded:
-        if session.standing.best is None:
-            _search(gathered, 1, end, session)
-        _raise_bound(gathered.scores, session)
-    standing = session.standing
-    if standing.best is None or (session.stop() is None and not standing.proved):
-        _search(gathered, rounds, end, session)
+    end = run.commits.standing.times.searched
+    if run.stop() is not None:
+        run, end = replace(run, stop=never), min(end, clock() + GRACE)
+    elif gathered.scores is not None and not run.commits.standing.bounded:
+        if run.commits.standing.best is None:
+            _search(gathered, 1, end, run)
+        _raise_bound(gathered.scores, run)
+    standing = run.commits.standing
+    if standing.best is None or (run.stop() is None and not standing.proved):
+        _search(gathered, rounds, end, run)
 
 
-def _search(gathered: Gathered, rounds: int | None, end: float, session: Session) -> None:
+def _search(gathered: Gathered, rounds: int | None, end: float, run: ApproximateRun) -> None:
     """Search orders by so many rounds, or until the moment `end`."""
-    methods, stages, commits = session.methods, session.context.stages, session.commits
+    methods, stages, commits = run.asked.methods, run.context.stages, run.commits
 
     def keep(population: Population) -> None:
-        standing = session.standing.improved(population.best)
+        standing = run.commits.standing.improved(population.best)
         if standing.searching:
             children = standing.children.having(*gathered.grown())
             standing = replace(standing, population=population, children=children)
@@ -135,31 +128,31 @@ def _search(gathered: Gathered, rounds: int | None, end: float, session: Session
 
     detail = f"searching orders of {in_full(gathered.lists.variables, 'variable')}"
     with (
-        session.workers(end, lambda: session.standing.proved) as workers,
+        run.workers(end, lambda: run.commits.standing.proved) as workers,
         stages.stage("incumbent", detail, end) as summary,
     ):
         best = search_lists(
             gathered.lists,
             workers,
-            session.standing.population or methods.seed,
-            session.tell,
+            run.commits.standing.population or methods.seed,
+            run.commits.tell,
             method=methods.search,
             rounds=rounds,
             on_round=keep,
         )
-        session.count(parent_sets=gathered.searched.costs.size)
-        summary.append(f"cost {best.cost:.6f}, gap {format_gap(session.standing.lower_bound, best.cost)}")
+        run.commits.count(parent_sets=gathered.searched.costs.size)
+        summary.append(f"cost {best.cost:.6f}, gap {format_gap(run.commits.standing.lower_bound, best.cost)}")
 
 
-def _raise_bound(scores: LocalScores, session: Session) -> None:
+def _raise_bound(scores: LocalScores, run: ApproximateRun) -> None:
     """Raise the lower bound, below what the best network costs, in a share of the time that is left."""
-    standing, granted = session.standing, session.granted
+    standing, granted = run.commits.standing, run.granted
     assert standing.best is not None, "a search came before"
     end = clock() + BOUNDING * Deadline(standing.times.searched).remaining()
-    with session.workers(end) as workers, session.context.stages.stage("bounds", "", end) as summary:
-        bound = raised_bound(scores, standing.best.cost, granted.memory // 4, workers, session.methods.seed)
-        standing = replace(standing.bounded_by(bound), bounded=session.stop() is None)
-        session.commits.standing = standing
+    with run.workers(end) as workers, run.context.stages.stage("bounds", "", end) as summary:
+        bound = raised_bound(scores, standing.best.cost, granted.memory // 4, workers, run.asked.methods.seed)
+        standing = replace(standing.bounded_by(bound), bounded=run.stop() is None)
+        run.commits.standing = standing
         assert standing.best is not None, "it stays"
         gap = format_gap(standing.lower_bound, standing.best.cost)
         summary.append(f"best bound {format_cost(standing.lower_bound)}, gap {gap}")

@@ -1,4 +1,4 @@
-"""What an approximation has so far, when its time is over, and what the steps of one process share.
+"""What an approximation has so far, and when its time is over.
 
 A commit holds an `Approximation`, and a resume starts from it.
 """
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import TIME_LIMIT, Claim, tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.core.codec import UNKEPT, Misfit, Whole, Within, decode
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import ExtbnslError, RunDirectoryError
@@ -22,16 +22,12 @@ from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, named, read_arrays
 from extbnsl.files.manifest import DONE, START, Manifest
 from extbnsl.files.shelf import Shelf
-from extbnsl.machine.budgets import Deadline, Granted
-from extbnsl.machine.workers import StopSignal, Workers
 from extbnsl.orders.population import OrderedNetwork, Population
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
 from extbnsl.proof.commits import Checkpoints, sentence
-from extbnsl.proof.context import Context
-from extbnsl.solver.methods import ApproximateMethods
 
 EXPLORING, SEARCHING = "parents", "orders"  # phases
 EXPLORED = 0.2  # of the time after reading, after which the exploration is to end
@@ -229,6 +225,19 @@ class ApproximateCommits(Checkpoints[Approximation]):
         """Let the standing be one with other values of these fields."""
         self.standing = replace(self.standing, **values)
 
+    def know(self, *some: Explored, **values: Any) -> None:
+        """Let the standing have what is known of some of the children; `values` are other fields of `Children`."""
+        self.let(children=replace(self.standing.children.having(*some), **values))
+
+    def count(self, **numbers: int) -> None:
+        """Let the statistics have these numbers."""
+        self.let(counted=self.standing.counted | numbers)
+
+    def tell(self, cost: float) -> None:
+        """Tell the observer what a network costs, if it is better than the best of the standing."""
+        if cost < self.standing.upper_bound:
+            self.observer(IncumbentFound(cost, self.standing.lower_bound))
+
     def pause(self) -> float:
         """The longer the run, the less a few minutes are: else it would have thousands of files."""
         return max(COMMIT_SECONDS, COMMIT_PART * self.elapsed())
@@ -353,41 +362,3 @@ def read_population(folder: Path, file: StoredFile, best: OrderedNetwork) -> Pop
 
 def _foreign(path: Path) -> RunDirectoryError:
     return RunDirectoryError(f"{path} does not hold what a run of extbnsl writes; start the run again.")
-
-
-@dataclass(frozen=True)
-class Session:
-    """What the steps of one process share. stop: the caller's signal, beside which each step has its own deadline."""
-
-    claim: Claim
-    methods: ApproximateMethods
-    granted: Granted
-    context: Context
-    commits: ApproximateCommits
-    stop: StopSignal
-
-    @property
-    def standing(self) -> Approximation:
-        """What is known so far."""
-        return self.commits.standing
-
-    def tell(self, cost: float) -> None:
-        """Tell the observer what a network costs, if it is better than the best of the standing."""
-        best = self.standing.best
-        if best is None or cost < best.cost:
-            self.context.observer(IncumbentFound(cost, self.standing.lower_bound))
-
-    def keep(self, *some: Explored, **values: Any) -> None:
-        """Let the standing have what is known of some of the children; `values` are other fields of `Children`."""
-        self.commits.let(children=replace(self.standing.children.having(*some), **values))
-
-    def count(self, **numbers: int) -> None:
-        """Let the statistics have these numbers."""
-        self.commits.let(counted=self.standing.counted | numbers)
-
-    def workers(self, end: float, over: Callable[[], bool] = lambda: False) -> Workers:
-        """Threads until the caller's signal, or the moment `end` of `compiling.clock`, or until it is `over`."""
-        deadline = Deadline(end)
-        return Workers(
-            self.granted.threads, lambda: self.stop() or (TIME_LIMIT if deadline.passed() or over() else None)
-        )

@@ -35,7 +35,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.opening import Request, opened
-from extbnsl.solver.outcome import concluded, network_of, stats_of, verified
+from extbnsl.solver.outcome import concluded, network_of, verified
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import MOST_RESAMPLES, Resamples
 from extbnsl.solver.solve import solved
@@ -155,7 +155,7 @@ def bootstrap_network(
         solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
             stopped = _take_all(dataset, scope, claim, run.context, run.commits, taken)
-        result = concluded(run, solution, stopped, stats_of)
+        result = concluded(run, solution, stopped)
     status = stopped or OPTIMAL
     required = required_arcs(claim.knowledge.required, dataset.names)
     return replace(

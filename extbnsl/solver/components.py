@@ -138,10 +138,11 @@ def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits)
     """Prove what is not proved, in the standing: what was begun, small components, the others; the reason if it had to
     stop."""
     search = commits.standing.search
+    in_turn = sorted(range(len(found)), key=lambda k: found[k].size > WORD_BITS)  # these may take all the time there is
     try:
         _prove_each([] if search is None else [search.component], found, context, commits)
         _prove_small(found, context, commits)
-        _prove_each(_largest_last(found), found, context, commits)
+        _prove_each(in_turn, found, context, commits)
     except Stopped as stop:
         return stop.reason
     except MemoryError:
@@ -149,11 +150,6 @@ def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits)
     except BudgetError:  # of what memory has no room for
         return DISK_LIMIT
     return None
-
-
-def _largest_last(found: tuple[Component, ...]) -> list[int]:
-    """The components, last those that are too large for a search: they may take all the time that there is."""
-    return sorted(range(len(found)), key=lambda k: found[k].size > WORD_BITS)
 
 
 def _prove_each(

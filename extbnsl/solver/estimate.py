@@ -8,7 +8,7 @@ take follows from the bytes of a node and the time of an edge as the trial had t
 import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +54,8 @@ EFFORT = 60.0  # seconds
 BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
 FEWEST_LAYERS = 4  # whose sizes can be carried on
 
+CountedSoFar = tuple[int, float]  # varsets counted so far, and when
+
 
 def estimate(
     problem: Data | LocalScores,
@@ -77,64 +79,51 @@ def estimate(
     if not effort > 0:
         raise InputError(f"effort: {effort} is not a positive number of seconds.")
     granted = budgets.granted(Path())
-    counted: dict[int, _Counted] = {}
+    counted: dict[int, CountedSoFar] = {}
 
     def observe(event: Event) -> None:
         if isinstance(event, StageAdvanced) and event.level is not None:
-            counted[event.level] = _Counted(event.done, clock())
+            counted[event.level] = (event.done, clock())
         observer(event)
 
     with temporary_store(scratch) as store, Workers(granted.threads, stop) as workers:
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
         tell(problem, observe)
         context = Context(workers, stages, granted.memory, methods, store, shelf)
-        looking = _Looking(claim, granted, counted, Deadline.after(effort), context, Commits(Standing(), store))
-        return _estimated(problem, looking)
+        commits = Commits(Standing(), store)
+        return _estimated(problem, claim, granted, counted, Deadline.after(effort), context, commits)
 
 
-@dataclass(frozen=True)
-class _Looking:
-    """What an estimate works with. counted: the varsets counted by size, as far as counting has come."""
-
-    claim: Claim
-    granted: Granted
-    counted: Mapping[int, "_Counted"]
-    deadline: Deadline
-    context: Context
-    commits: Commits
-
-
-def _estimated(problem: Data | LocalScores, looking: _Looking) -> Estimate:
-    """The estimate, found out until the deadline."""
-    context, commits, granted = looking.context, looking.commits, looking.granted
+def _estimated(
+    problem: Data | LocalScores,
+    claim: Claim,
+    granted: Granted,
+    counted: Mapping[int, CountedSoFar],
+    deadline: Deadline,
+    context: Context,
+    commits: Commits,
+) -> Estimate:
+    """The estimate, found out until the deadline; counted: see `_unfinished`."""
     stop = context.workers.stop
-    with _until(looking.deadline, stop, context) as limited:
+    with _until(deadline, stop, context) as limited:
         began = clock()
-        survivors = find_survivors(problem, looking.claim, limited, commits)
+        survivors = find_survivors(problem, claim, limited, commits)
         if survivors.stopped is not None:
-            limits = counting_limits(problem, looking.claim) if isinstance(problem, Data) else np.zeros(0, np.int64)
-            counting = _unfinished(survivors, limits, began, looking.counted)
+            limits = counting_limits(problem, claim) if isinstance(problem, Data) else np.zeros(0, np.int64)
+            counting = _unfinished(survivors, limits, began, counted)
             return Estimate(granted, counting, (), counting.seconds, stop())
         counting = Counting(survivors.varsets, survivors.scores.families, clock() - began)
         found = components(survivors.scores, context.shelf.put)
         commits.standing.parts = find_parts(survivors, found, limited)
     trials: list[tuple[int, list[Trial]]] = []
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
-        share = looking.deadline.remaining() / (len(found) - len(trials))
-        steps = _Trying(found[k], k, looking, share)
+        share = deadline.remaining() / (len(found) - len(trials))
+        steps = _Trying(found[k], k, context, commits, share)
         part = steps.part if steps.part.proved else solve_pieces(PieceSearch(k, whole_component(found[k])), steps)
         trials.append((k, steps.finish(part)))
     seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != COMPILING)
     ordered = tuple(trial for _, own in sorted(trials, key=lambda p: p[0]) for trial in own)
     return Estimate(granted, counting, ordered, seconds, stop())
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Varsets counted so far, at a moment of `compiling.clock`."""
-
-    varsets: int
-    at: float
 
 
 @contextlib.contextmanager
@@ -146,11 +135,12 @@ def _until(deadline: Deadline, stop: StopSignal, context: Context) -> Iterator[C
 
 
 def _unfinished(
-    survivors: Survivors, limits: NDArray[np.int64], began: float, counted: Mapping[int, _Counted]
+    survivors: Survivors, limits: NDArray[np.int64], began: float, counted: Mapping[int, CountedSoFar]
 ) -> Counting:
     """How far the counting got, and what is left of it.
 
-    counted: the varsets counted, in all, when the parent sets of each size had been judged.
+    counted: the varsets counted, in all, when the parent sets of each size had been judged, and the moment of
+    `compiling.clock` when they had.
     """
     seconds, n = clock() - began, limits.size
     limit = min(int(limits.max(initial=0)), n - 1)
@@ -158,11 +148,11 @@ def _unfinished(
     far = Counting(survivors.varsets, survivors.scores.families, seconds, max(sizes, default=0), limit, math.inf)
     if len(sizes) < 2:
         return far
-    before, last = (counted[size] for size in sizes[-2:])
-    share = (last.varsets - before.varsets) / math.comb(n, sizes[-1] + 1)
-    each = (last.at - before.at) / max(1, last.varsets - before.varsets)
+    (before, begun), (done, ended) = (counted[size] for size in sizes[-2:])
+    share = (done - before) / math.comb(n, sizes[-1] + 1)
+    each = (ended - begun) / max(1, done - before)
     left = share * sum(math.comb(n, size + 1) for size in range(sizes[-1] + 1, limit + 1))
-    spent = began + seconds - last.at  # on the next size already
+    spent = began + seconds - ended  # on the next size already
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
@@ -172,8 +162,8 @@ class _Trying:
     trials: what was seen of the pieces; none of them is solved, all are given up.
     """
 
-    def __init__(self, component: Component, k: int, looking: _Looking, seconds: float) -> None:
-        self._k, self._context, self._commits = k, looking.context, looking.commits
+    def __init__(self, component: Component, k: int, context: Context, commits: Commits, seconds: float) -> None:
+        self._k, self._context, self._commits = k, context, commits
         self._deadline, self._until = Deadline.after(seconds), Deadline.after(seconds)
         self._guide: Guide | None = None
         self._trial = Trial(component.size, _count(component.costs), self.part.upper_bound, self.part.lower_bound)
@@ -252,25 +242,21 @@ def _tried_piece(trial: Trial, guide: Guide | None, limit: float, report: Report
         return replace(trial, unknown="the effort ended before it had a bound")
     problem = guided_problem(guide, limit, context)
     layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
-    return _searched(replace(trial, layered=layered), problem, report, context)
-
-
-def _searched(trial: Trial, problem: SearchProblem, report: Report, context: Context) -> Trial:
-    """The trial with what the beginning of the search showed, which has sparse parent graphs in any case."""
-    assert isinstance(problem.parent_graphs, ByteTables), "a trial has no score cache"
+    assert isinstance(problem.parent_graphs, ByteTables), "a trial has sparse parent graphs, and no score cache"
     threads = context.workers.threads
     widest = 0 if not context.methods.patterns else int(problem.bound.width.max())
     tables = sum(array.nbytes for array in problem.parent_graphs)
     fixed = context.shelf.held + fixed_memory(problem, threads)
-    fixed += threads * READING_BYTES - tables if trial.layered else 0
+    fixed += threads * READING_BYTES - tables if layered else 0
     least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
     seen = _Seen()
     states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
     forecast = predicted_layers(seen.told(states, problem, report, context.observer), problem.variables)
     if forecast.seen < FEWEST_LAYERS and not forecast.complete:
-        return replace(trial, unknown="the effort ended before enough layers of its search were seen")
+        return replace(trial, layered=layered, unknown="the effort ended before enough layers of its search were seen")
     return replace(
         trial,
+        layered=layered,
         forecast=forecast,
         fixed=fixed,
         least=least,

@@ -32,7 +32,9 @@ def find_survivors(problem: Data | LocalScores, claim: Claim, context: Context, 
     if commits.standing.survivors is not None:
         return commits.standing.survivors
     if isinstance(problem, LocalScores):
-        survivors = _pruned(problem, claim, context)
+        with context.stages.stage("parents", "pruning the given parent sets") as summary:
+            survivors = without_dominated(all_given(problem, claim), context.workers)
+            summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
     else:
         survivors = counted_families(problem, claim, context, commits)
     return commits.keep(survivors) if survivors.stopped is None else survivors
@@ -48,14 +50,6 @@ def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
         constraints_of(claim, problem.names)
         if isinstance(problem, Numbers):
             standardised(problem)
-
-
-def _pruned(problem: LocalScores, claim: Claim, context: Context) -> Survivors:
-    """The given families that can win."""
-    with context.stages.stage("parents", "pruning the given parent sets") as summary:
-        survivors = without_dominated(all_given(problem, claim), context.workers)
-        summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
-    return survivors
 
 
 def all_given(problem: LocalScores, claim: Claim) -> Survivors:

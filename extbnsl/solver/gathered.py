@@ -18,8 +18,8 @@ from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.growing import GrowingLists, lists_of_families
-from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
-from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
+from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
+from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import (
     ALL,
     MOST_PARENTS,
@@ -32,13 +32,14 @@ from extbnsl.parents.explored.explore import (
     thread_bytes,
     without_parents,
 )
-from extbnsl.parents.explored.families import FamilyList, as_local_scores, cheapest, list_of_varsets
+from extbnsl.parents.explored.families import as_local_scores, cheapest, list_of_varsets
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
-from extbnsl.solver.approximation import Session
+from extbnsl.solver.approximation import ApproximateCommits
 from extbnsl.solver.families import size_of
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
+from extbnsl.solver.opening import Opened
 from extbnsl.solver.outcome import bounds_of_children
 
 SURE = 0.15  # of a size that is done before its time is extrapolated: its first steps are shorter than the others
@@ -59,13 +60,11 @@ class CountingTime:
     def observe(self, event: Event) -> None:
         """Hear of an event."""
         self._observer(event)
-        if isinstance(event, StageAdvanced) and event.total:
-            self._extrapolate(event.detail, event.done / event.total)
-
-    def _extrapolate(self, size: str, share: float) -> None:
-        now = clock()
-        if size != self._size:
-            self._size, self._began = size, now
+        if not isinstance(event, StageAdvanced) or not event.total:
+            return
+        now, share = clock(), event.done / event.total
+        if event.detail != self._size:
+            self._size, self._began = event.detail, now
         taken = now - self._began
         if share >= SURE and taken >= LEAST * self._seconds:
             self._hopeless = self._hopeless or taken * (1.0 / share - 1.0) > DOUBT * (self._end - now)
@@ -83,6 +82,9 @@ FLOORS = 0.05  # of the time, for what a family of each child costs at least, wh
 FLOOR_SECONDS = 50e-9  # for each record and variable, at most
 LISTED, LISTED_IN_ALL = 200, 20_000  # families of a child to begin with: so many, more if there are fewer in all
 FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
+
+
+ApproximateRun = Opened[ApproximateCommits]
 
 
 @dataclass(eq=False)
@@ -110,100 +112,79 @@ class Gathered:
         return [own for own, old in zip(self.children, before, strict=True) if own is not old]
 
 
-@dataclass(frozen=True)
-class Known:
-    """What is known of all children, and what a family of each costs at least, in nats."""
-
-    children: Sequence[Explored]
-    least: Sequence[float]
-
-    @property
-    def whole(self) -> int:
-        """The number of children of which no other family could win."""
-        return sum(own.ended == ALL for own in self.children)
-
-
-def gathered_families(problem: Data | LocalScores, session: Session) -> Gathered:
+def gathered_families(problem: Data | LocalScores, run: ApproximateRun) -> Gathered:
     """The families to be searched; the standing gets what every network costs at least, and for how many of the
     children there are no others that could win."""
     if isinstance(problem, Data):
-        return _of_data(problem, session)
-    session.commits.let(searching=True)
-    _note([float(costs[0]) for costs in problem.costs], problem.variables, session)
-    return Gathered(lists_of_scores(problem), problem)
+        return _of_data(problem, run)
+    run.commits.let(searching=True)
+    _note([float(costs[0]) for costs in problem.costs], problem.variables, run)
+    return Gathered(lists_of_varsets(problem.parents, problem.costs), problem)
 
 
-def _of_data(dataset: Data, session: Session) -> Gathered:
+def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
     n = dataset.variables
-    selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
-    setting = exploration(dataset, selection, session.claim, FIRST)
-    known = _known(dataset, setting, session)
-    _note(known.least, known.whole, session)
-    session.keep(known={})  # the lists have it, and the files
-    families = [own.families for own in known.children]
-    if known.whole == n:
-        return Gathered(lists_of_families(families), _scores(dataset, families, session))
-    lists = GrowingLists(setting, families, _room(dataset, setting, session.granted) // FAMILY_BYTES)
-    return Gathered(lists, None, known.children)
+    selection = INDEPENDENCE if run.asked.methods.selection == AUTO else run.asked.methods.selection
+    setting = exploration(dataset, selection, run.asked.claim, FIRST)
+    children, least = _known(dataset, setting, run)
+    whole = sum(own.ended == ALL for own in children)
+    _note(least, whole, run)
+    run.commits.know(known={})  # the lists have it, and the files
+    families = [own.families for own in children]
+    if whole < n:
+        most = _room(dataset, setting, run.granted) // FAMILY_BYTES
+        return Gathered(GrowingLists(setting, families, most), None, children)
+    as_bitmasks = sum(own.families for own in families) * 8 * (2 + n // WORD_BITS)
+    little = as_bitmasks <= run.granted.memory // 8
+    scores = as_local_scores(dataset.names, families, run.asked.claim) if little else None
+    return Gathered(lists_of_families(families), scores)
 
 
-def _note(least: Iterable[float], whole: int, session: Session) -> None:
+def _note(least: Iterable[float], whole: int, run: ApproximateRun) -> None:
     """Let the standing know what families cost at least, and of how many children all are known."""
-    session.commits.standing = session.standing.bounded_by(math.fsum(least))
-    session.count(explored_whole=whole)
+    run.commits.standing = run.commits.standing.bounded_by(math.fsum(least))
+    run.commits.count(explored_whole=whole)
 
 
-def _scores(dataset: Data, families: Sequence[FamilyList], session: Session) -> LocalScores | None:
-    """The families as bitmasks, if these take little of the memory."""
-    size = sum(own.families for own in families) * 8 * (2 + dataset.variables // WORD_BITS)
-    if size > session.granted.memory // 8:
-        return None
-    return as_local_scores(dataset.names, families, session.claim)
+def _known(dataset: Data, setting: Exploration, run: ApproximateRun) -> tuple[Sequence[Explored], Sequence[float]]:
+    """What counting or an exploration finds in its share of the time, or has found: what is known of all children, and
+    what a family of each costs at least, in nats."""
+    begun, floors = run.commits.standing.enumeration is not None, run.commits.standing.children.floors
+    if floors is None and (begun or _has_time_to_count(dataset, run)):
+        return _counted(dataset, run)
+    explored: Sequence[Explored]
+    if run.commits.standing.searching:  # what was known of all children when the exploration ended
+        before = run.commits.standing.children.all
+        explored = [before.get(x) or without_parents(x, setting) for x in range(dataset.variables)]
+    else:
+        explored = _explored(dataset, setting, run)
+    known: Sequence[float] = run.commits.standing.children.floors or _poor_floors(setting)
+    return explored, [max(least, _proved(own, setting)) for least, own in zip(known, explored, strict=True)]
 
 
-def _known(dataset: Data, setting: Exploration, session: Session) -> Known:
-    """What counting or an exploration finds in its share of the time, or has found."""
-    begun, floors = session.standing.enumeration is not None, session.standing.children.floors
-    if floors is None and (begun or _has_time_to_count(dataset, session)):
-        return _counted(dataset, session)
-    explored = _before(setting, session) if session.standing.searching else _explored(dataset, setting, session)
-    known: Sequence[float] = session.standing.children.floors or _poor_floors(setting)
-    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(known, explored, strict=True)])
-
-
-def _before(setting: Exploration, session: Session) -> list[Explored]:
-    """What was known of all children when the exploration ended."""
-    known = session.standing.children.all
-    return [known[x] if x in known else without_parents(x, setting) for x in range(setting.data.variables)]
-
-
-def _counted(dataset: Data, session: Session) -> Known:
+def _counted(dataset: Data, run: ApproximateRun) -> tuple[Sequence[Explored], Sequence[float]]:
     """What counting finds in its share of the time; the standing gets it, if the caller has not said stop. A child of
     which not all was counted is STOPPED, and has the cheapest families."""
-    times, stages, commits = session.standing.times, session.context.stages, session.commits
+    times, stages, commits = run.commits.standing.times, run.context.stages, run.commits
     with stages.stage("scores", size_of(dataset), times.searched) as summary:
         time = CountingTime(times.latest, stages.observer)
-        with session.workers(times.latest, time.over) as workers:
-            shelf, begun = session.context.shelf, commits.standing.enumeration
-            found = surviving_families(dataset, session.claim, workers, shelf, time.observe, begun, commits.follow)
+        with run.workers(times.latest, time.over) as workers:
+            shelf, begun = run.context.shelf, commits.standing.enumeration
+            found = surviving_families(dataset, run.asked.claim, workers, shelf, time.observe, begun, commits.follow)
         kept = in_full(found.scores.families, "parent set")
-        ended = "all" if found.stopped is None else "not all"
-        summary.append(f"{kept} kept, of {found.varsets:,} sets of variables counted, {ended} that there are")
-    known = _known_of(found)
-    if session.stop() is None:
-        session.keep(*known.children, floors=tuple(known.least))
-        commits.let(enumeration=None, counting=None, searching=True)
-        commits.commit_or_stop()
-    return known
-
-
-def _known_of(found: Survivors) -> Known:
+        whole = "all" if found.stopped is None else "not all"
+        summary.append(f"{kept} kept, of {found.varsets:,} sets of variables counted, {whole} that there are")
     ended, most = (ALL, None) if found.stopped is None else (STOPPED, _listed(found.scores.variables))
     lists = [
         cheapest(list_of_varsets(varsets, costs), most)
         for varsets, costs in zip(found.scores.parents, found.scores.costs, strict=True)
     ]
-    return Known([Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist())
+    children, least = [Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist()
+    if run.stop() is None:
+        commits.know(*children, floors=tuple(least))
+        commits.let(enumeration=None, counting=None, searching=True)
+        commits.commit_or_stop()
+    return children, least
 
 
 def _listed(n: int) -> int:
@@ -211,38 +192,34 @@ def _listed(n: int) -> int:
     return max(LISTED, LISTED_IN_ALL // n)
 
 
-def _explored(dataset: Data, setting: Exploration, session: Session) -> Sequence[Explored]:
-    """What an exploration finds in its share of the time."""
-    with session.workers(session.standing.times.latest) as workers:
-        if session.standing.children.floors is None:
-            floors = tuple(_floors(dataset, setting, session, workers))
-            if session.stop() is None:  # which may have kept them from being good
-                session.keep(floors=floors)
-        explored = _explored_by(workers, setting, session, _room(dataset, setting, session.granted))
-    if session.stop() is None:  # what is known of children that were cut short is all that will be known
-        known = session.standing.children.all
-        session.keep(*(own for own in explored if own.child not in known and own.families.families > 1))
-        session.commits.let(searching=True)
-        session.commits.commit_or_stop()
-    return explored
-
-
-def _explored_by(workers: Workers, setting: Exploration, session: Session, room: int) -> Sequence[Explored]:
-    """What is known of all children after the exploration within so many bytes, or when the workers are stopped."""
-    times, n, observer = session.standing.times, setting.data.variables, session.context.observer
-    known = session.standing.children.all
+def _explored(dataset: Data, setting: Exploration, run: ApproximateRun) -> Sequence[Explored]:
+    """What is known of all children after an exploration in its share of the time."""
 
     def keep(own: Explored) -> None:
-        session.keep(own)
-        session.commits.commit_if_due()
+        run.commits.know(own)
+        run.commits.commit_if_due()
 
-    effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
-    detail = f"exploring those of {in_full(n, 'variable')}"
-    with session.context.stages.stage("parents", detail, times.searched) as summary:
-        explored = explored_families(setting, effort, workers, room, known, observer, keep)
-        scored, kept = sum(own.scored for own in explored), sum(own.families.families for own in explored)
-        whole = f"{sum(own.ended == ALL for own in explored):,} of {in_full(n, 'variable')}"
-        summary.append(f"{in_full(scored, 'set')} of two or more scored, {kept:,} of any size kept; all for {whole}")
+    with run.workers(run.commits.standing.times.latest) as workers:
+        if run.commits.standing.children.floors is None:
+            floors = tuple(_floors(dataset, setting, run, workers))
+            if run.stop() is None:  # which may have kept them from being good
+                run.commits.know(floors=floors)
+        times, n = run.commits.standing.times, dataset.variables
+        room, known = _room(dataset, setting, run.granted), run.commits.standing.children.all
+        effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
+        detail = f"exploring those of {in_full(n, 'variable')}"
+        with run.context.stages.stage("parents", detail, times.searched) as summary:
+            explored = explored_families(setting, effort, workers, room, known, run.context.observer, keep)
+            scored, kept = sum(own.scored for own in explored), sum(own.families.families for own in explored)
+            whole = f"{sum(own.ended == ALL for own in explored):,} of {in_full(n, 'variable')}"
+            summary.append(
+                f"{in_full(scored, 'set')} of two or more scored, {kept:,} of any size kept; all for {whole}"
+            )
+    if run.stop() is None:  # what is known of children that were cut short is all that will be known
+        known = run.commits.standing.children.all
+        run.commits.know(*(own for own in explored if own.child not in known and own.families.families > 1))
+        run.commits.let(searching=True)
+        run.commits.commit_or_stop()
     return explored
 
 
@@ -272,11 +249,11 @@ def _proved(own: Explored, setting: Exploration) -> float:
     return min(float(own.families.costs[0]), beyond)
 
 
-def _floors(dataset: Data, setting: Exploration, session: Session, workers: Workers) -> Sequence[float]:
+def _floors(dataset: Data, setting: Exploration, run: ApproximateRun, workers: Workers) -> Sequence[float]:
     """What a family of each child costs at least, as good as a small share of the time affords."""
     estimated = FLOOR_SECONDS * dataset.records * dataset.variables / workers.threads
-    if setting.exact is None and estimated <= FLOORS * Deadline(session.standing.times.end).remaining():
-        return bounds_of_children(dataset, session.claim, workers)
+    if setting.exact is None and estimated <= FLOORS * Deadline(run.commits.standing.times.end).remaining():
+        return bounds_of_children(dataset, run.asked.claim, workers)
     return _poor_floors(setting)
 
 
@@ -285,10 +262,10 @@ def _poor_floors(setting: Exploration) -> Sequence[float]:
     return [0.0] * setting.data.variables if setting.exact is None else setting.exact.least_costs()
 
 
-def _has_time_to_count(dataset: Data, session: Session) -> bool:
+def _has_time_to_count(dataset: Data, run: ApproximateRun) -> bool:
     """Whether counting is worth being tried: of few variables, or where few parents are allowed."""
-    most = session.claim.max_parents
+    most = run.asked.claim.max_parents
     few = dataset.variables <= WORD_BITS or (most is not None and most <= FEW_PARENTS)
     needed = dataset.variables**3 / 2 * (SET_SECONDS + RECORD_SECONDS * dataset.records)
-    left = max(0.0, session.standing.times.explored - clock()) * session.granted.threads
-    return session.methods.selection == AUTO and few and needed <= PAIRS * left
+    left = max(0.0, run.commits.standing.times.explored - clock()) * run.granted.threads
+    return run.asked.methods.selection == AUTO and few and needed <= PAIRS * left

@@ -28,8 +28,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import before_a_stop, without_dominated
 from extbnsl.solver.listing import (
-    Listing,
-    all_there_are,
+    RankingRun,
     begin_listing,
     first_families,
     list_networks,
@@ -37,8 +36,8 @@ from extbnsl.solver.listing import (
     tally_networks,
     weigh_all,
 )
-from extbnsl.solver.opening import Opened, Request, opened
-from extbnsl.solver.outcome import Solution, concluded, spent_on
+from extbnsl.solver.opening import Request, opened
+from extbnsl.solver.outcome import Solution, concluded
 from extbnsl.solver.place import Place
 from extbnsl.solver.ranking import FoundNetworks, RankingCommits, costed_networks, ranked_result
 
@@ -74,10 +73,9 @@ def k_best_networks(
     asked = Request(problem, claim, methods, budgets, place, K_BEST, scope)
     with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
         run.commits.commit()
-        search = _search_of(run, scope)
-        solution, status = _solved(search)
-        result = concluded(run, solution, None if status == OPTIMAL else status, spent_on)
-    return ranked_result(replace(result, status=status), search.standing, scope)
+        solution, status = _solved(run)
+        result = concluded(run, solution, None if status == OPTIMAL else status)
+    return ranked_result(replace(result, status=status), run.commits.standing, scope)
 
 
 def networks_best_first(
@@ -103,13 +101,13 @@ def networks_best_first(
 
 def _given(asked: Request, methods: Methods, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
     with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
-        search = _search_of(run, Scope(AT_ONCE))
+        standing, k = run.commits.standing, AT_ONCE
         given, tied = 0, set[Parents]()  # how many have been given, and which of them cost as much as the last one
         try:
-            _begin(search, *_survivors(search))
+            _begin(run, *_survivors(run))
             while True:
-                list_networks(search)
-                found = search.standing.found
+                list_networks(run)
+                found = standing.found
                 assert found is not None, "it has been found"
                 known = costed_networks(found, asked.problem.names)
                 for one in known[given - len(tied) :]:
@@ -120,10 +118,11 @@ def _given(asked: Request, methods: Methods, observer: Observer, stop: StopSigna
                     given += 1
                     tied.add(one.network.parents)
                     yield one
-                if all_there_are(found, search.scope):
-                    return
-                search = replace(search, scope=Scope(MORE * (search.scope.k or AT_ONCE)))
-                look_further(search)
+                if found.within == math.inf and found.networks.costs.size < k:
+                    return  # there are no others, whatever they cost
+                k *= MORE
+                run = replace(run, asked=replace(asked, scope=Scope(k)))
+                look_further(standing, k)
         except Stopped as stopped:
             raise BudgetError(f"The search for more networks has stopped after {given:,}: {stopped.reason}.") from None
         except MemoryError:
@@ -137,25 +136,19 @@ def check_methods(methods: Methods) -> None:
             raise InputError(f"{name}: it keeps one of several networks, and all are asked for; leave it off.")
 
 
-def _search_of(run: Opened[RankingCommits], scope: Scope) -> Listing:
-    """The search of a run that has begun, which commits what it finds of components."""
-    run.commits.standing.ledger.look = run.commits.commit_if_due
-    return Listing(run.asked.problem, scope, run.asked.claim, run.context, run.commits)
-
-
-def _solved(search: Listing) -> tuple[Solution, str]:
+def _solved(run: RankingRun) -> tuple[Solution, str]:
     """The best network with what is proved of it, and the status; the standing has what is found of the others."""
-    context, standing = search.context, search.standing
-    survivors, parts = _survivors(search)
+    context, standing = run.context, run.commits.standing
+    survivors, parts = _survivors(run)
     incumbents, status = tuple[Part, ...](), survivors.stopped or OPTIMAL
     try:
         if survivors.stopped is None:
             context.workers.check()
             if standing.next_slack is None:
-                incumbents = _begin(search, survivors, parts)
-            list_networks(search)
-            tally_networks(search)
-            weigh_all(search)
+                incumbents = _begin(run, survivors, parts)
+            list_networks(run)
+            tally_networks(run)
+            weigh_all(run)
     except Stopped as stop:
         status = stop.reason
     except MemoryError:
@@ -166,33 +159,27 @@ def _solved(search: Listing) -> tuple[Solution, str]:
         known = incumbents or find_parts(survivors, parts, context)
         return Solution(survivors, parts, tuple(give_up(list(known), status))), status
     if survivors.stopped is not None:  # more were to be counted, and not all that were counted before are at hand
-        survivors = _of_found(survivors, found)
+        own = LocalScores(survivors.scores.names, found.parents, found.costs, survivors.scores.claim)
+        survivors = replace(survivors, scores=own)
         parts = components(survivors.scores, context.shelf.put)
     return Solution(survivors, parts, _proved_parts(survivors.scores.names, found, parts, status, context)), status
 
 
-def _survivors(search: Listing) -> tuple[Survivors, tuple[Component, ...]]:
+def _survivors(run: RankingRun) -> tuple[Survivors, tuple[Component, ...]]:
     """The families that the best network can have, and their components."""
-    context = search.context
-    survivors, put = without_dominated(first_families(search), context.workers), context.shelf.put
+    context = run.context
+    survivors, put = without_dominated(first_families(run), context.workers), context.shelf.put
     return before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
 
 
-def _begin(search: Listing, survivors: Survivors, parts: tuple[Component, ...]) -> tuple[Part, ...]:
+def _begin(run: RankingRun, survivors: Survivors, parts: tuple[Component, ...]) -> tuple[Part, ...]:
     """A good network, of which the standing gets the cost, and the first slack. Raises Stopped."""
     if survivors.stopped is not None:
         raise Stopped(survivors.stopped)
-    incumbents = find_parts(survivors, parts, search.context)
-    search.context.workers.check()
-    begin_listing(search, survivors.scores, math.fsum(part.upper_bound for part in incumbents))
+    incumbents = find_parts(survivors, parts, run.context)
+    run.context.workers.check()
+    begin_listing(run, survivors.scores, math.fsum(part.upper_bound for part in incumbents))
     return tuple(incumbents)
-
-
-def _of_found(survivors: Survivors, found: FoundNetworks) -> Survivors:
-    """The families of the networks that are found, in the place of others."""
-    scores = survivors.scores
-    own = LocalScores(scores.names, found.parents, found.costs, scores.claim)
-    return replace(survivors, scores=own)
 
 
 def _proved_parts(

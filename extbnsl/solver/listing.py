@@ -3,18 +3,16 @@ what all of these add up to, if they are too many to list. The standing follows.
 
 import contextlib
 import math
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.multipliers import families_of
-from extbnsl.core.claims import Claim, tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
-from extbnsl.data import Data, Dataset
+from extbnsl.data import Dataset
 from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
@@ -31,16 +29,8 @@ from extbnsl.parents.pruning import prune
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import all_given, counted_families, given_scores
-from extbnsl.solver.ranking import (
-    FOUND,
-    TALLIED,
-    FoundNetworks,
-    Ranking,
-    RankingCommits,
-    Tallied,
-    found_arrays,
-    found_of,
-)
+from extbnsl.solver.opening import Opened
+from extbnsl.solver.ranking import FOUND, TALLIED, FoundNetworks, Ranking, RankingCommits, Tallied, found_of
 
 LISTING, TALLYING, WEIGHING = "networks", "tally", "weight"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
@@ -48,41 +38,23 @@ SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
 ROUNDING = 2.0**-48  # what a sum of costs may be off, relative to how much they are
 
-
-@dataclass(frozen=True)
-class Listing:
-    """What is asked of which problem, and what the steps share."""
-
-    problem: Data | LocalScores
-    scope: Scope
-    claim: Claim
-    context: Context
-    commits: RankingCommits
-
-    @property
-    def standing(self) -> Ranking:
-        """What is known so far."""
-        return self.commits.standing
+RankingRun = Opened[RankingCommits]
 
 
-def first_families(search: Listing) -> Survivors:
+def first_families(run: RankingRun) -> Survivors:
     """The families that are looked at first: those of the standing, or as far as they can be counted."""
-    standing, scope = search.standing, search.scope
-    first = COUNTED if scope.slack is None else scope.slack
-    return standing.survivors or _counted(search, standing.slack or first)
+    standing, slack = run.commits.standing, run.asked.scope.slack
+    return standing.survivors or _counted(run, standing.slack or (COUNTED if slack is None else slack))
 
 
-def begin_listing(search: Listing, scores: LocalScores, upper: float) -> None:
-    """Let the standing have what a network costs, and the first slack."""
-    scope, standing = search.scope, search.standing
+def begin_listing(run: RankingRun, scores: LocalScores, upper: float) -> None:
+    """Let the standing have what a network costs, and the first slack: where all networks within a factor are listed,
+    those of equivalence classes, that of the factor."""
+    scope, standing = run.asked.scope, run.commits.standing
     standing.upper_bound = upper
-    standing.next_slack = _all_at_once(scope) or _no_more(scope, _first_slack(scores, upper, search.context))
-    search.commits.commit_if_due()
-
-
-def _all_at_once(scope: Scope) -> float | None:
-    """The slack of the factor, where all networks within it are listed: those of equivalence classes."""
-    return scope.slack if scope.classes else None
+    at_once = scope.slack if scope.classes else None
+    standing.next_slack = at_once or _no_more(scope, _first_slack(scores, upper, run.context))
+    run.commits.commit_if_due()
 
 
 def _no_more(scope: Scope, slack: float) -> float:
@@ -99,16 +71,19 @@ def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
     return min(COUNTED, max(FIRST, SHARE_OF_GAP * (upper - bound)))
 
 
-def list_networks(search: Listing) -> None:
+def list_networks(run: RankingRun) -> None:
     """Find the best networks within ever more slack, until it is enough; the standing gets them. Raises Stopped."""
-    scope, standing = search.scope, search.standing
-    workers = search.context.workers
+    scope, standing, workers = run.asked.scope, run.commits.standing, run.context.workers
     while standing.found is None or not _enough(scope, standing.found, workers):
         slack = standing.next_slack
         assert slack is not None, "there is a guess"
         if slack > standing.slack:
-            _count_further(search, max(slack, FURTHER * standing.slack))
-        found = _within(search, slack)
+            wider = max(slack, FURTHER * standing.slack)
+            standing.survivors, standing.scores = None, None  # they are given up for those within more slack
+            stopped = _counted(run, wider).stopped
+            if stopped is not None:
+                raise Stopped(stopped)
+        found = _within(run, slack)
         costs = found.networks.costs
         try:
             if not _enough(scope, found, workers):
@@ -118,29 +93,29 @@ def list_networks(search: Listing) -> None:
             standing.next_slack, standing.found = slack, found
             standing.upper_bound = min(standing.upper_bound, float(costs[0]))
             standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
-            standing.ledger.keep(FOUND, partial(found_arrays, found), whole=True)
+            standing.ledger.keep(FOUND, found.arrays, whole=True)
 
 
-def weigh_all(search: Listing) -> None:
+def weigh_all(run: RankingRun) -> None:
     """Let the standing have the weight of all networks there are, of a few variables, if time and memory do for it."""
-    problem, standing = search.problem, search.standing
+    problem, standing = run.asked.problem, run.commits.standing
     if problem.variables > MOST_VARIABLES:
         return
-    with search.context.stages.stage(WEIGHING, "all networks there are") as summary:
+    with run.context.stages.stage(WEIGHING, "all networks there are") as summary:
         with contextlib.suppress(Stopped, BudgetError, MemoryError):
-            scores = _all_families(search)
+            scores = _all_families(run)
             if scores is not None:
                 standing.log_weight = log_weight_of_all(scores)
         summary.append("not known" if standing.log_weight is None else "exact")
 
 
-def _all_families(search: Listing) -> LocalScores | None:
+def _all_families(run: RankingRun) -> LocalScores | None:
     """All families, whatever they cost; None if the time ends before."""
-    problem, context = search.problem, search.context
+    problem, context = run.asked.problem, run.context
     if isinstance(problem, LocalScores):
-        return given_scores(problem, search.claim)
+        return given_scores(problem, run.asked.claim)
     found = surviving_families(
-        problem, search.claim, context.workers, context.shelf, context.observer, None, lambda _: None, math.inf
+        problem, run.asked.claim, context.workers, context.shelf, context.observer, slack=math.inf
     )
     if found.stopped:
         return None
@@ -149,52 +124,43 @@ def _all_families(search: Listing) -> LocalScores | None:
     return with_constants(found.scores, problem, math.inf, None, context.workers.check)
 
 
-def look_further(search: Listing) -> None:
-    """Let the standing forget the networks that it has, which are fewer than are asked for now; the slack follows from
-    them."""
-    standing, k = search.standing, search.scope.k
+def look_further(standing: Ranking, k: int) -> None:
+    """Let the standing forget the networks that it has, which are fewer than the k that are asked for now; the slack
+    follows from them."""
     assert standing.found is not None, "there are some"
-    assert k is not None, "more are wanted"
     above = standing.found.networks.costs - standing.found.networks.costs[0]
     guess = next_slack(float(above[-1]), above, k) if above[-1] > 0.0 else FIRST
     standing.found, standing.next_slack = None, max(guess, standing.next_slack or FIRST)
 
 
-def all_there_are(found: FoundNetworks, scope: Scope) -> bool:
-    """Whether there are no other networks, whatever they cost."""
-    return found.within == math.inf and (scope.k is None or found.networks.costs.size < scope.k)
-
-
 def _enough(scope: Scope, found: FoundNetworks, workers: Workers) -> bool:
     """Whether that is all that is asked for. Raises Stopped."""
-    whole = math.inf if scope.slack is None else scope.slack
-    return found.within >= whole or _many(scope, found, workers) >= (scope.k or MOST_LISTED)
+    if found.within >= (math.inf if scope.slack is None else scope.slack):
+        return True
+    many = found.networks.costs.size
+    if scope.classes:
+        keys = workers.run(class_keys, parents_of(found.networks, found.parents), workers.halt)
+        many = int(numbered(keys).max()) + 1
+    return many >= (scope.k or MOST_LISTED)
 
 
-def _many(scope: Scope, found: FoundNetworks, workers: Workers) -> int:
-    """How many there are of what is asked for. Raises Stopped."""
-    if not scope.classes:
-        return found.networks.costs.size
-    return int(numbered(workers.run(class_keys, parents_of(found.networks, found.parents), workers.halt)).max()) + 1
-
-
-def _within(search: Listing, slack: float) -> FoundNetworks:
+def _within(run: RankingRun, slack: float) -> FoundNetworks:
     """The networks that cost at most `slack` nats more than the optimum, or the cheapest of them; all there are, if all
     families are within the slack.
 
     The families are those within the slack of their best subsets. The limit is that above a network that may not be
     the best; what is found between the two limits may not be all there is.
     """
-    scope, upper = search.scope, search.standing.upper_bound
-    with search.context.stages.stage(LISTING, f"that cost up to {slack:.3g} nats more than the best") as summary:
-        dear = math.fsum(abs(float(costs[0])) for costs in _scores(search).costs)  # costs may cancel each other out
+    scope, upper = run.asked.scope, run.commits.standing.upper_bound
+    with run.context.stages.stage(LISTING, f"that cost up to {slack:.3g} nats more than the best") as summary:
+        dear = math.fsum(abs(float(costs[0])) for costs in _scores(run).costs)  # costs may cancel each other out
         wide = slack + 2.0 * tolerance(upper) + ROUNDING * dear
-        scores = _scores_within(search, wide, scope.most)
+        scores = _scores_within(run, wide, scope.most)
         limit, within = upper + wide, slack
-        if scope.slack is None and scores.families == _families_in_all(search):
+        if scope.slack is None and scores.families == _families_in_all(run):
             limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
-        networks = networks_below(whole, limit, _work(search, LISTING, scope.most))
+        networks = networks_below(whole, limit, _work(run, LISTING, scope.most))
         kept = int(np.searchsorted(networks.costs, networks.costs[0] + within + tolerance(upper), side="right"))
         summary.append(f"{in_full(kept, 'network')} of {in_full(scores.families, 'parent set')}")
     cut = scope.slack is not None and kept == scope.most
@@ -202,40 +168,40 @@ def _within(search: Listing, slack: float) -> FoundNetworks:
     return found_of(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)
 
 
-def _scores(search: Listing) -> LocalScores:
+def _scores(run: RankingRun) -> LocalScores:
     """The families that are counted."""
-    assert search.standing.survivors is not None, "there are families"
-    return search.standing.survivors.scores
+    assert run.commits.standing.survivors is not None, "there are families"
+    return run.commits.standing.survivors.scores
 
 
-def _scores_within(search: Listing, slack: float, most: int | None) -> LocalScores:
+def _scores_within(run: RankingRun, slack: float, most: int | None) -> LocalScores:
     """The families within a slack, in nats, of their best subsets, or enough of them for the cheapest networks."""
-    scores, workers = _scores(search), search.context.workers
-    if slack < search.standing.slack:
+    scores, workers = _scores(run), run.context.workers
+    if slack < run.commits.standing.slack:
         scores = workers.run(prune, scores, slack, workers.halt)
-    if not isinstance(search.problem, Dataset):
+    if not isinstance(run.asked.problem, Dataset):
         return scores
-    return with_constants(scores, search.problem, slack, most, workers.check)
+    return with_constants(scores, run.asked.problem, slack, most, workers.check)
 
 
-def _work(search: Listing, stage: str, most: int | None) -> Work:
+def _work(run: RankingRun, stage: str, most: int | None) -> Work:
     """What the steps of a stage share that finds so many networks."""
     found = 0
 
     def tell(more: int) -> None:
         nonlocal found
         found += more
-        search.context.observer(StageAdvanced(stage, found, 0, "networks"))
+        run.context.observer(StageAdvanced(stage, found, 0, "networks"))
 
-    return Work(search.context, most, search.standing.ledger, tell)
+    return Work(run.context, most, run.commits.standing.ledger, tell)
 
 
-def tally_networks(search: Listing) -> None:
+def tally_networks(run: RankingRun) -> None:
     """Let the standing have what all networks within the factor add up to, if they are not all listed. Raises Stopped.
 
     A column that never varies may be a parent of so many that nobody counts them; then the observer hears of it.
     """
-    scope, standing = search.scope, search.standing
+    scope, standing = run.asked.scope, run.commits.standing
     found, slack = standing.found, scope.slack
     assert found is not None, "networks are listed"
     if slack is None or standing.tallied is not None or found.networks.costs.size != scope.most:
@@ -243,27 +209,27 @@ def tally_networks(search: Listing) -> None:
     best = float(found.networks.costs[0])
     wide = slack + tolerance(best)
     try:
-        scores = _scores_within(search, wide, None)
+        scores = _scores_within(run, wide, None)
     except BudgetError as error:
-        search.context.observer(Warned(f"The networks within the factor are not counted. {error}"))
+        run.context.observer(Warned(f"The networks within the factor are not counted. {error}"))
         return
     detail = f"all networks that cost up to {slack:.3g} nats more than the best"
-    with search.context.stages.stage(TALLYING, detail) as summary:
+    with run.context.stages.stage(TALLYING, detail) as summary:
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
         limit = math.nextafter(best + wide, math.inf)
-        tally = tally_below(whole, np.zeros(1), Below(limit, best, _work(search, TALLYING, None)))
+        tally = tally_below(whole, np.zeros(1), Below(limit, best, _work(run, TALLYING, None)))
         summary.append(in_full(tally.networks, "network"))
     arcs = arc_shares(scores.parents, tally.families)
     standing.tallied = Tallied(tally.networks, tally.weight, arcs)
     standing.ledger.keep(TALLIED, lambda: {"arcs": arcs}, whole=True)
 
 
-def _families_in_all(search: Listing) -> int:
+def _families_in_all(run: RankingRun) -> int:
     """How many families there are, whatever they cost."""
-    problem = search.problem
+    problem = run.asked.problem
     if isinstance(problem, LocalScores):
-        return given_scores(problem, search.claim).families
-    constraints, found = constraints_of(search.claim, problem.names), 0
+        return given_scores(problem, run.asked.claim).families
+    constraints, found = constraints_of(run.asked.claim, problem.names), 0
     for child in range(problem.variables):
         others = int(constraints.candidates(child).size)
         most = int(constraints.limits[child]) - len(constraints.parents_required(child))
@@ -271,23 +237,14 @@ def _families_in_all(search: Listing) -> int:
     return found
 
 
-def _count_further(search: Listing, slack: float) -> None:
-    """Count the families within more slack than those that the standing has, which it gives up for them; Stopped if
-    they are not complete."""
-    search.standing.survivors, search.standing.scores = None, None
-    counted = _counted(search, slack)
-    if counted.stopped is not None:
-        raise Stopped(counted.stopped)
-
-
-def _counted(search: Listing, slack: float) -> Survivors:
+def _counted(run: RankingRun, slack: float) -> Survivors:
     """The families that cost at most `slack` nats more than the best of their subsets, of the variables that vary; the
     standing gets them if they are complete."""
-    problem, standing = search.problem, search.standing
+    problem, standing = run.asked.problem, run.commits.standing
     if isinstance(problem, LocalScores):
-        standing.slack, standing.survivors = math.inf, all_given(problem, search.claim)
+        standing.slack, standing.survivors = math.inf, all_given(problem, run.asked.claim)
         return standing.survivors
     standing.slack = slack
     wide = slack + 3.0 * tolerance(cost_without_arcs(problem))
-    found = counted_families(problem, search.claim, search.context, search.commits, wide)
-    return search.commits.keep(found) if found.stopped is None else found
+    found = counted_families(problem, run.asked.claim, run.context, run.commits, wide)
+    return run.commits.keep(found) if found.stopped is None else found

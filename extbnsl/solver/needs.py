@@ -1,5 +1,6 @@
 """What a solve would need: time, memory and disk, from what was seen of it."""
 
+import bisect
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,10 +175,6 @@ class Estimate:
 
 def _room_for(node_bytes: float, threads: int) -> int:
     """The least memory for nodes and tasks, to a megabyte, that leaves so many bytes to the nodes."""
-    low, high = 0, 1 << 20
-    while Room(high).node_bytes(threads) < node_bytes:
-        low, high = high, 2 * high
-    while high - low > 1 << 20:
-        middle = (low + high) // 2
-        low, high = (low, middle) if Room(middle).node_bytes(threads) >= node_bytes else (middle, high)
-    return high
+    megabytes = range(1, 1 << 40)
+    at = bisect.bisect_left(megabytes, node_bytes, key=lambda size: Room(size << 20).node_bytes(threads))
+    return megabytes[at] << 20

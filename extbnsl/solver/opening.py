@@ -2,9 +2,9 @@
 what a checkpoint keeps is read."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
@@ -26,34 +26,24 @@ from extbnsl.solver.place import Place
 C = TypeVar("C", bound=Checkpoints[Any])
 
 
-class Question(Protocol):
-    """What a caller gives to say what is wanted: methods, a scope."""
-
-    def check(self) -> None:
-        """Raise InputError for values that cannot be."""
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-
-
 @dataclass(frozen=True)
 class Request:
     """What is asked of a run.
 
     problem: data, or local scores of any kind.
-    claim, methods: among which networks, and how.
+    claim, methods: among which networks, and how: options.
     budgets, place: within which, and where.
-    kind: of run_state.KINDS.
-    scope: which networks or how many resamples, for the kinds that have one.
+    kind: of manifest.KINDS.
+    scope: which networks or how many resamples, for the kinds that have one: options.
     """
 
     problem: Data | LocalScores
     claim: Claim
-    methods: Question
+    methods: Any
     budgets: Budgets
     place: Place = Place()
     kind: str = SOLVE
-    scope: Question | None = None
+    scope: Any = None
 
     def check(self) -> None:
         """Raise InputError for values that cannot be, and RunDirectoryError for a state of another problem."""
@@ -92,13 +82,24 @@ def _check_same(about: RunState, begun: RunState) -> None:
 
 @dataclass(frozen=True)
 class Opened(Generic[C]):
-    """A run that has begun: what was asked, what is granted and till when, what its stages share, and its commits."""
+    """A run that has begun: what was asked, what is granted and till when, what its stages share, and its commits.
+
+    stop: the caller's signal; the workers of the context have the time limit beside it.
+    """
 
     asked: Request
     granted: Granted
     deadline: Deadline
     context: Context
     commits: C
+    stop: StopSignal
+
+    def workers(self, end: float, over: Callable[[], bool] = lambda: False) -> Workers:
+        """Threads until the caller's signal, or the moment `end` of `compiling.clock`, or until it is `over`."""
+        deadline = Deadline(end)
+        return Workers(
+            self.granted.threads, lambda: self.stop() or (TIME_LIMIT if deadline.passed() or over() else None)
+        )
 
 
 @contextlib.contextmanager
@@ -145,7 +146,7 @@ def opened(
         made = commits(standing, store, record, observer, workers.stop, shelf.touched, spent)
         observer(Begun())
         tell(problem, observer)
-        yield Opened(asked, granted, deadline, context, made)
+        yield Opened(asked, granted, deadline, context, made, stop)
 
 
 def tell(problem: Data | LocalScores, observer: Observer) -> None:

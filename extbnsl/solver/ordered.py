@@ -52,7 +52,9 @@ def order_network(
             else:
                 choices, stopped = choose_parents(problem, workers, memory, observer)
                 summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
-        result = result_of(data, _found(problem, choices, lower_bound), claim, stages)
+        parents = tuple(choice.parents for choice in sorted(choices, key=lambda choice: choice.child))
+        cost, network = math.fsum(choice.cost for choice in choices), Network(data.names, parents)
+        result = result_of(data, FoundNetwork(network, problem.order, cost, lower_bound), claim, stages)
         exact = problem.methods.exact and all(choice.complete for choice in choices)
         return replace(
             result,
@@ -61,13 +63,6 @@ def order_network(
             options=replace(asked, methods=problem.methods).options(run.granted),
             order_optimal=True if exact else None,
         )
-
-
-def _found(problem: OrderProblem, choices: Sequence[Choice], lower_bound: float) -> FoundNetwork:
-    """The network of the choices."""
-    parents = tuple(choice.parents for choice in sorted(choices, key=lambda choice: choice.child))
-    cost = math.fsum(choice.cost for choice in choices)
-    return FoundNetwork(Network(problem.data.names, parents), problem.order, cost, lower_bound)
 
 
 def _told(problem: OrderProblem, choices: Sequence[Choice]) -> dict[str, Any]:

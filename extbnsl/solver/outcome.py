@@ -2,8 +2,9 @@
 certificate.
 """
 
+import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from extbnsl.core.claims import HEURISTIC, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import VerificationError
 from extbnsl.core.events import Warned
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data import Data, Numbers
 from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
@@ -62,20 +63,12 @@ def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float
     variable."""
     if isinstance(data, Numbers):
         return least_costs(data)
-    return _of_states(data, claim, workers)
-
-
-def _of_states(dataset: Dataset, claim: Claim, workers: Workers) -> list[float]:
-    floors = dict.fromkeys(range(dataset.variables), 0.0)
-    order = varying(dataset, score_of(claim))
+    score, floors = score_of(claim), np.zeros(data.variables)
+    order = varying(data, score)
     if order.size:
-        try:
-            found = with_floors(counting_problem(dataset, order, claim), workers).floors
-            floors |= dict(zip(order.tolist(), found.tolist(), strict=True))
-        except Stopped:
-            pass
-    score = score_of(claim)
-    return [score.least(alone(dataset, child), floor) for child, floor in floors.items()]
+        with contextlib.suppress(Stopped):
+            floors[order] = with_floors(counting_problem(data, order, claim), workers).floors
+    return [score.least(alone(data, child), floor) for child, floor in enumerate(floors.tolist())]
 
 
 def claim_on(problem: Data | LocalScores, claim: Claim) -> Claim:
@@ -152,11 +145,8 @@ def _proved_bound(part: Part) -> float:
     return min(part.lower_bound, part.upper_bound - tolerance(part.upper_bound))
 
 
-def concluded(
-    run: Opened[Any], solution: Solution, stopped: str | None, stats: Callable[[Solution, Any], dict[str, Any]]
-) -> Result:
-    """The result of a run, and its last commit; stopped: why there is more to do, None if there is not. `stats` gives
-    the statistics when all is done."""
+def concluded(run: Opened[Any], solution: Solution, stopped: str | None) -> Result:
+    """The result of a run, and its last commit; stopped: why there is more to do, None if there is not."""
     commits, scores = run.commits, solution.survivors.scores
     if stopped is not None:
         commits.last_commit(stopped)  # what it takes on disk is part of the result
@@ -167,7 +157,7 @@ def concluded(
         result,
         status=solution.status,
         seed=run.context.methods.seed,
-        stats=stats(solution, commits) | {"parameters": result.stats["parameters"]},
+        stats=_stats_of(solution, commits) | {"parameters": result.stats["parameters"]},
         options=run.asked.options(run.granted),
         local_scores=scores,
         certificate=_certificate(network.names, solution),
@@ -197,18 +187,14 @@ def network_of(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
     return Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost)
 
 
-def stats_of(solution: Solution, commits: Commits) -> dict[str, Any]:
-    """The statistics of all sessions of a solve."""
-    commits.look()
-    standing = commits.standing
-    return (
-        standing.counted() | {"improved": standing.improved and asdict(standing.improved)} | spent_on(solution, commits)
-    )
-
-
-def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
-    """What a solution took, and its size."""
-    return {
+def _stats_of(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
+    """What a solution took in all sessions, and its size; of a solve what its searches did."""
+    searched = {}
+    if isinstance(commits, Commits):
+        commits.look()
+        improved = commits.standing.improved
+        searched = {**commits.standing.counted(), "improved": improved and asdict(improved)}
+    return searched | {
         "varsets_counted": solution.survivors.varsets,
         "parent_sets": solution.survivors.scores.families,
         "stages": commits.spent.stages,

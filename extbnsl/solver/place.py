@@ -50,8 +50,9 @@ class Place(Options):
     def check(self) -> None:
         """Raise InputError for values that cannot be, and for a scratch folder that cannot be used."""
         super().check()
-        if self.scratch_dir is not None and not _is_writable(self.scratch_dir):
-            raise InputError(f"scratch_dir: {self.scratch_dir} is no folder that can be written; give one that is.")
+        folder = self.scratch_dir
+        if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+            raise InputError(f"scratch_dir: {folder} is no folder that can be written; give one that is.")
 
     @property
     def folder(self) -> Path:
@@ -65,7 +66,3 @@ class Place(Options):
     def held(self) -> int:
         """Bytes of the run's files that are there already."""
         return 0 if self.resume is None else sum(file.bytes for file in self.resume.files)
-
-
-def _is_writable(folder: Path) -> bool:
-    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

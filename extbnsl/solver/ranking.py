@@ -5,7 +5,7 @@ from that of the best network and what is found of the others.
 import math
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,16 @@ class FoundNetworks:
     networks: Annotated[Networks, UNKEPT] = field(default_factory=lambda: no_networks(0))
     within: Highest = math.inf
 
+    def arrays(self) -> Arrays:
+        """The same, as the ledger keeps it."""
+        return {
+            "rows": self.networks.rows,
+            "costs": self.networks.costs,
+            "families": np.array([own.size for own in self.costs]),
+            "parents": np.concatenate(self.parents),
+            "family_costs": np.concatenate(self.costs),
+        }
+
 
 @dataclass(frozen=True)
 class Tallied:
@@ -83,9 +93,10 @@ class Ranking(FamiliesSoFar):
 
     def is_sound(self) -> bool:
         """Whether the entries are those that there may be."""
-        further = {FOUND} & self.entries.keys(), {TALLIED} & self.entries.keys()
-        return (bool(further[0]), bool(further[1])) == (self.found is not None, self.tallied is not None) and all(
-            is_key(key) for key in self.entries if key not in (FOUND, TALLIED)
+        return (
+            (FOUND in self.entries) == (self.found is not None)
+            and (TALLIED in self.entries) == (self.tallied is not None)
+            and all(is_key(key) for key in self.entries.keys() - {FOUND, TALLIED})
         )
 
     @property
@@ -113,17 +124,6 @@ def found_of(scores: LocalScores, networks: Networks, within: float) -> FoundNet
     return FoundNetworks(tuple(parents), tuple(costs), Networks(rows, networks.costs), within)
 
 
-def found_arrays(found: FoundNetworks) -> Arrays:
-    """What is found, as the ledger keeps it."""
-    return {
-        "rows": found.networks.rows,
-        "costs": found.networks.costs,
-        "families": np.array([own.size for own in found.costs]),
-        "parents": np.concatenate(found.parents),
-        "family_costs": np.concatenate(found.costs),
-    }
-
-
 def read_ranking(manifest: Manifest, folder: Path, shelf: Shelf, variables: int) -> Ranking:
     """What the checkpoint of a run with so many variables keeps, long arrays on the shelf; Misfit if it keeps nothing
     of that kind, RunDirectoryError if a file is damaged."""
@@ -146,7 +146,7 @@ def _read_entry(folder: Path, file: StoredFile) -> Entry:
 
 
 def _read_found(within: float, entry: Entry, variables: int) -> FoundNetworks:
-    """What is found of the arrays of `found_arrays`; RunDirectoryError if they cannot be these."""
+    """What is found of the arrays of `FoundNetworks.arrays`; RunDirectoryError if they cannot be these."""
     arrays = entry.arrays()
     with as_kept():
         ends = np.cumsum(arrays["families"])[:-1]
@@ -177,6 +177,10 @@ class RankingCommits(FamilyCheckpoints[Ranking]):
 
     start = Ranking
     read = staticmethod(read_ranking)
+
+    def __init__(self, standing: Ranking, *given: Any) -> None:
+        super().__init__(standing, *given)
+        standing.ledger.look = self.commit_if_due
 
     def new_name(self) -> str:
         """What the files of the families that are written next are named by."""

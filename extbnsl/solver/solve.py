@@ -9,17 +9,16 @@ from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data, Dataset
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, never
-from extbnsl.parents.components import Component, components
+from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.standing import Standing
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import before_a_stop, find_survivors
 from extbnsl.solver.opening import Request, opened
-from extbnsl.solver.outcome import Solution, concluded, stats_of
+from extbnsl.solver.outcome import Solution, concluded
 from extbnsl.solver.place import Place
 
 
@@ -48,25 +47,20 @@ def solve(
         run.commits.commit()
         survivors = find_survivors(problem, claim, run.context, run.commits)
         solution, stopped = solved(survivors, run.context, run.commits)
-        return concluded(run, solution, stopped, stats_of)
+        return concluded(run, solution, stopped)
 
 
 def solved(survivors: Survivors, context: Context, commits: Commits) -> tuple[Solution, str | None]:
     """The solution of a problem with these families, and the reason if it had to stop."""
     from extbnsl.solver.components import solve_components  # counting, which needs most, goes without its kernels
 
-    survivors, found = _split_up(survivors, context, commits.standing)
+    put = context.shelf.put
+    if commits.standing.parts:  # those of all components, whatever time there is
+        found = components(survivors.scores, put)
+    else:
+        survivors, found = before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
     parts, stopped = solve_components(survivors, found, context, commits)
     return Solution(survivors, found, tuple(parts)), stopped
-
-
-def _split_up(survivors: Survivors, context: Context, standing: Standing) -> tuple[Survivors, tuple[Component, ...]]:
-    """The survivors and their components, as in `before_a_stop`; all of them if the standing has parts, which are those
-    of all."""
-    put = context.shelf.put
-    if standing.parts:
-        return survivors, components(survivors.scores, put)
-    return before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
 
 
 def compute_scores(

@@ -58,9 +58,7 @@ def test_ties_come_together():
 def test_of_millions_that_cost_the_same_the_first_come_at_once(monkeypatch):
     """Columns of one state, that may be parents of all, and have any parents themselves."""
     asked, within = [], listing._within
-    monkeypatch.setattr(
-        listing, "_within", lambda search, *given: asked.append(search.scope.k) or within(search, *given)
-    )
+    monkeypatch.setattr(listing, "_within", lambda run, *given: asked.append(run.asked.scope.k) or within(run, *given))
     codes = np.column_stack([np.zeros((14, 4), int), random_dataset(np.random.default_rng(6), 4, 14, 3).codes])
     dataset = extbnsl.data.from_array(codes, list("abcdefgh"))
     found = list(itertools.islice(networks_best_first(dataset, Claim("bds", ess=5.0), budgets=ONE), 10 * AT_ONCE))
@@ -75,9 +73,7 @@ def test_of_millions_that_cost_the_same_the_first_come_at_once(monkeypatch):
 
 def test_nothing_more_is_done_than_is_asked_for(monkeypatch):
     asked, within = [], listing._within
-    monkeypatch.setattr(
-        listing, "_within", lambda search, *given: asked.append(search.scope.k) or within(search, *given)
-    )
+    monkeypatch.setattr(listing, "_within", lambda run, *given: asked.append(run.asked.scope.k) or within(run, *given))
     networks = networks_best_first(without_ties(), budgets=ONE)
     assert not asked
     next(networks)
