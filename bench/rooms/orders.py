@@ -14,12 +14,13 @@ from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.line import choices_along, climb_by_swaps, cost_along, random_order
 from extbnsl.orders.local_search import USUAL, search_orders
-from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
+from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.parents.best_score import byte_tables
 
 
 def _lists(tiny: bool) -> ParentLists:
-    return lists_of_scores(inputs.random_scores(12, 20) if tiny else inputs.random_scores(300, 300))
+    scores = inputs.random_scores(12, 20) if tiny else inputs.random_scores(300, 300)
+    return lists_of_varsets(scores.parents, scores.costs)
 
 
 def _orders(count: int, lists: ParentLists) -> NDArray[np.int32]:
@@ -54,7 +55,8 @@ def _random(tiny: bool) -> Work:
 
 def _kicks(tiny: bool) -> Work:
     """Kicks from an order that as many of them have found, with others beside it."""
-    lists = lists_of_scores(inputs.scores(10, 100) if tiny else inputs.scores(100, 2000, max_parents=2))
+    scores = inputs.scores(10, 100) if tiny else inputs.scores(100, 2000, max_parents=2)
+    lists = lists_of_varsets(scores.parents, scores.costs)
     orders, state = _orders(4, lists), np.ones(1, np.uint64)
     elsewhere = np.argsort(orders[1:], axis=1).astype(np.int32)
     kicks = Kicks(1, 50, 20, number=10 if tiny else 300)

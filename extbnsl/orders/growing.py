@@ -75,19 +75,15 @@ class GrowingLists:
         while self.turns < last and sets < SETS:
             child = self.turns % n
             self.turns += 1
-            if chosen := self._to_expand(child, networks, below):
+            chosen = [
+                Chosen(parents[child], np.unpackbits(own[child].view(np.uint8), count=n, bitorder="little") == 0)
+                for parents, own in zip(networks, below, strict=True)
+                if parents[child] not in self.expanded[child]
+            ]
+            if chosen:
                 wanted.append((child, chosen))
                 sets += sum(min(n, TRIED) * (len(one.family) + 1) for one in chosen)
         return wanted
-
-    def _to_expand(self, child: int, networks: Sequence[Parents], below: Sequence[NDArray[np.uint64]]) -> list[Chosen]:
-        """What networks choose for a child, if it is not expanded."""
-        n = len(self.families)
-        return [
-            Chosen(parents[child], np.unpackbits(own[child].view(np.uint8), count=n, bitorder="little") == 0)
-            for parents, own in zip(networks, below, strict=True)
-            if parents[child] not in self.expanded[child]
-        ]
 
 
 def _extended(child: int, *given: Any) -> tuple[int, FamilyList, set[Family]]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.kernels.varsets import unpacked
-from extbnsl.scores.local import LocalScores
 
 MOST_VARIABLES = 1 << 16
 RELATIVE = 1e-13  # of the largest cost: what adding up a few costs may be wrong by, and more
@@ -64,13 +63,9 @@ class ParentLists(NamedTuple):
         return [tuple(sorted(self.parents[begin:end].tolist())) for begin, end in bounds]
 
 
-def lists_of_scores(scores: LocalScores) -> ParentLists:
-    """The families of local scores."""
-    return lists_of_varsets(scores.parents, scores.costs)
-
-
 def lists_of_varsets(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> ParentLists:
-    """The families parents[X] (m, w) varsets, costs[X] (m,), such as those of a component. O(m w + parents)."""
+    """The families parents[X] (m, w) varsets, costs[X] (m,), as local scores or a component have them. O(m w +
+    parents)."""
     return parent_lists((own, *unpacked(varsets)) for varsets, own in zip(parents, costs, strict=True))
 
 

@@ -27,14 +27,12 @@ CLIMBS = 20  # of swaps, in a round
 NUMBER = 500  # of kicks, in a round
 FEW = 50  # by which they become more from round to round while lists grow, from none at first
 
-Order = NDArray[np.int32]
-
 
 @dataclass(frozen=True)
 class OrderedNetwork:
     """An order of the variables, int32 (n,), the best network along it, and what that costs in nats."""
 
-    order: Order
+    order: NDArray[np.int32]
     parents: tuple[tuple[Whole, ...], ...]
     cost: float
 
@@ -69,7 +67,7 @@ DEFAULT = "memetic"
 
 
 def _improve_one(
-    order: Order,
+    order: NDArray[np.int32],
     state: NDArray[np.uint64],
     elsewhere: NDArray[np.int32],
     method: str,
@@ -126,15 +124,15 @@ def search_lists(
     growing, grown = (lists, True) if isinstance(lists, GrowingLists) else (None, False)
     lists = lists.lists if isinstance(lists, GrowingLists) else lists
     if isinstance(seed, Population):
-        orders, states, best = [order.copy() for order in seed.orders], list(seed.states.copy()), seed.best
+        orders, states, best = seed.orders, seed.states, seed.best
     else:
         orders, states = _beginning(lists, seed, starts)
         best = _best_of(orders, lists)
     done = stale = 0
     on_better(best.cost)
-    on_round(_population(orders, states, best))
+    on_round(Population(orders, states, best))
     while lists.variables > 1 and done != rounds and stale != patience:
-        trials, own = [order.copy() for order in orders], [state.copy() for state in states]
+        trials, own = orders.copy(), states.copy()
         stopped = deaf = False
         try:
             _improve(trials, own, method, min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
@@ -153,22 +151,17 @@ def search_lists(
         if not stopped:
             _begin_twins_anew(orders, states, lists)
             done += 1
-        on_round(_population(orders, states, best))
+        on_round(Population(orders, states, best))
         if stopped:
             break
     return best
 
 
-def _networks(orders: list[Order], best: OrderedNetwork, lists: ParentLists) -> list[tuple[tuple[int, ...], ...]]:
+def _networks(orders: NDArray[np.int32], best: OrderedNetwork, lists: ParentLists) -> list[tuple[tuple[int, ...], ...]]:
     """The best networks along the orders and the best so far, which may have families that are not in the lists; the
     best of all comes first."""
     found = [(cost_along(order, lists), tuple(lists.chosen(choices_along(order, lists)))) for order in orders]
     return [parents for _, parents in sorted([*found, (best.cost, best.parents)], key=lambda one: one[0])]
-
-
-def _population(orders: list[Order], states: list[NDArray[np.uint64]], best: OrderedNetwork) -> Population:
-    """What the search has now: a copy."""
-    return Population(np.stack(orders), np.stack(states), best)
 
 
 def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) -> OrderedNetwork:
@@ -176,50 +169,48 @@ def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) 
     needs no network."""
     own, alone = np.array(order, np.int32), np.zeros((0, len(order)), np.int32)
     workers.run(_improve_one, own, np.ones(1, np.uint64), alone, "insertion", NUMBER, workers.halt, lists)
-    return _best_of([own], lists)
+    return _best_of(own[None], lists)
 
 
 def _beginning(
     lists: ParentLists, seed: int, starts: Sequence[Sequence[int]]
-) -> tuple[list[Order], list[NDArray[np.uint64]]]:
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """The orders to begin with, at least one of them random, and the states of their random numbers."""
     many = ORDERS if lists.variables < MANY_VARIABLES else FEW_ORDERS
-    states = list(np.random.default_rng(seed).integers(1, 2**63, size=(many, 1), dtype=np.uint64))
-    orders = [random_order(state, lists) for state in states]
-    if orders[0].size < lists.variables:
+    states = np.random.default_rng(seed).integers(1, 2**63, size=(many, 1), dtype=np.uint64)
+    orders = np.stack([random_order(state, lists) for state in states])
+    if orders.shape[1] < lists.variables:
         raise InputError(
             "No choice of families is acyclic: give a variable that waits for others the empty parent set."
         )
     for k, start in enumerate(starts[: many - 1]):
-        orders[k] = np.array(start, np.int32)
+        orders[k] = start
     return orders, states
 
 
 def _improve(
-    orders: list[Order],
-    states: list[NDArray[np.uint64]],
+    orders: NDArray[np.int32],
+    states: NDArray[np.uint64],
     method: str,
     kicks: int,
     workers: Workers,
     lists: ParentLists,
 ) -> None:
     """One round: each order, in place, by what the others were before it."""
-    places = np.argsort(np.stack(orders), axis=1).astype(np.int32)
-    tasks = [
-        (order, state, np.delete(places, k, axis=0), method, kicks, workers.halt, lists)
-        for k, (order, state) in enumerate(zip(orders, states, strict=True))
-    ]
-    workers.map(_improve_one, tasks)
+    places = np.argsort(orders, axis=1).astype(np.int32)
+    others = [np.delete(places, k, axis=0) for k in range(len(orders))]
+    tasks = zip(orders, states, others, strict=True)
+    workers.map(_improve_one, [(*task, method, kicks, workers.halt, lists) for task in tasks])
 
 
-def _best_of(orders: list[Order], lists: ParentLists) -> OrderedNetwork:
+def _best_of(orders: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:
     """The best of some orders, of equal ones the first."""
     costs = [cost_along(order, lists) for order in orders]
     order = orders[int(np.argmin(costs))].copy()
     return OrderedNetwork(order, tuple(lists.chosen(choices_along(order, lists))), min(costs))
 
 
-def _begin_twins_anew(orders: list[Order], states: list[NDArray[np.uint64]], lists: ParentLists) -> None:
+def _begin_twins_anew(orders: NDArray[np.int32], states: NDArray[np.uint64], lists: ParentLists) -> None:
     """Let all but the first of orders with the same cost be random again: they would only learn from themselves."""
     seen: list[float] = []
     for k, order in enumerate(orders):

@@ -12,7 +12,7 @@ import extbnsl.orders.line as line
 from extbnsl.core.errors import InputError
 from extbnsl.kernels.varsets import pack, unpacked
 from extbnsl.orders.line import random_order
-from extbnsl.orders.parent_lists import lists_of_scores, parent_lists
+from extbnsl.orders.parent_lists import lists_of_varsets, parent_lists
 
 
 def state(seed):
@@ -57,7 +57,8 @@ def test_pairs_find_each_family_of_a_parent(seed):
 
 def test_scores_and_plain_lists_give_the_same():
     families, lists = random_lists(3, 6)
-    other = lists_of_scores(scores_of(families))
+    scores = scores_of(families)
+    other = lists_of_varsets(scores.parents, scores.costs)
     for x in range(6):
         assert sorted(families_of(other, x)) == sorted(families_of(lists, x))
 
