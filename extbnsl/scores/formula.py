@@ -51,7 +51,7 @@ class Formula(NamedTuple):
     by_cells: bool
 
 
-class Tally(NamedTuple):
+class CellTally(NamedTuple):
     """How often cells of so many records occur: small (SMALL,) int64 by the number, large int64 one by one; used (2,)
     int64: the largest small number, and how many are large."""
 
@@ -95,7 +95,7 @@ def figures_of(form: Formula, size: int) -> int:
 @inlined
 def new_tally(records):
     """An empty tally of cells of so many records together."""
-    return Tally(np.zeros(SMALL, np.int64), np.zeros(records // SMALL + 1, np.int64), np.zeros(2, np.int64))
+    return CellTally(np.zeros(SMALL, np.int64), np.zeros(records // SMALL + 1, np.int64), np.zeros(2, np.int64))
 
 
 @inlined
@@ -182,17 +182,11 @@ def own_of(figures, child, form):
 
 
 @inlined
-def joint_of(figures, place, form):
-    """The sum of joint over parents and child whose figures these are; place: of the child among them."""
-    return figures[MORE + place if form.kind == OCCURRING else JOINT]
-
-
-@inlined
 def cost_of_figures(parents, both, place, states, child, form):
     """What a family costs, from the figures of its parents, of so many joint states, and of these and the child, which
     is at this place among them."""
-    penalty = penalty_of_cells(states, form.arities[child], form)
-    return own_of(parents, child, form) - joint_of(both, place, form) + penalty
+    joint = both[MORE + place if form.kind == OCCURRING else JOINT]
+    return own_of(parents, child, form) - joint + penalty_of_cells(states, form.arities[child], form)
 
 
 @inlined

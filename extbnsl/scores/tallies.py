@@ -27,8 +27,8 @@ from extbnsl.scores.formula import (
     CELLS,
     MORE,
     OCCURRING,
+    CellTally,
     Formula,
-    Tally,
     clear,
     figures_of,
     fill_figures,
@@ -63,7 +63,7 @@ class _Tallies(NamedTuple):
 
     space: Space
     form: Formula
-    tally: Tally
+    tally: CellTally
     below: Any
 
 
