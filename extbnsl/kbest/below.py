@@ -35,10 +35,6 @@ MOST_EDGES = 3e7  # that a search is expected to have: a second or two; a piece 
 MOST_NODES = 2_000_000  # that it may have, after which it is given up, and the piece taken apart
 
 
-def ignore(found: int) -> None:
-    """Tell nobody."""
-
-
 @dataclass(frozen=True)
 class Work:
     """What the steps share: the context of the run, how many networks are wanted at most, what is known already; and
@@ -47,7 +43,7 @@ class Work:
     context: Context
     most: int | None
     ledger: Ledger
-    tell: Callable[[int], None] = ignore
+    tell: Callable[[int], None] = lambda found: None
 
     @property
     def room(self) -> float:
@@ -64,7 +60,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Lone:
-    """The only network that the families make, of the cheapest family of each child of `left`."""
+    """The only network that the families make, of the one family of each child of `left`."""
 
     left: Component
     cost: float
@@ -125,17 +121,12 @@ def taken_apart(component: Component, limit: float, work: Work) -> Pieces | Lone
         component, variables=tuple(range(component.size)), parents=found.guide.parents, costs=found.guide.costs
     )
     if all(costs.size == 1 for costs in left.costs):
-        return _the_one(left, limit)
+        cost = float(sum(costs[0] for costs in left.costs))
+        acyclic = len(split(left.parents, left.costs, lambda array: array)) == left.size
+        return Lone(left, cost) if acyclic and cost < limit else None
     if found.guide.grouping is None or found.edges > MOST_EDGES:
         return Choices(left, _crossroad(left))
     return _searched(left, found, limit, work)
-
-
-def _the_one(left: Component, limit: float) -> Lone | None:
-    """The only network that the families make, if it is acyclic."""
-    cost = float(sum(costs[0] for costs in left.costs))
-    acyclic = len(split(left.parents, left.costs, lambda array: array)) == left.size
-    return Lone(left, cost) if acyclic and cost < limit else None
 
 
 def _crossroad(left: Component) -> int:

@@ -28,17 +28,12 @@ STEPS = 1 << 22  # of each block between two looks at the stop signal: some tent
 
 class Beginnings(NamedTuple):
     """Beginnings of walks that have come equally far: left, bound (m,) uint64, gone (m,) float64: the cost of what has
-    gone."""
+    gone; before (m,) int32: the one, a step shorter, that each goes on from; row (m,) int32: the family that has gone
+    last."""
 
     left: NDArray[np.uint64]
     bound: NDArray[np.uint64]
     gone: NDArray[np.float64]
-
-
-class Steps(NamedTuple):
-    """How beginnings have come one step further: before (m,) int32: the one that each goes on from; row (m,) int32: the
-    family that has gone last."""
-
     before: NDArray[np.int32]
     row: NDArray[np.int32]
 
@@ -104,30 +99,35 @@ def sums_below(asked: HalvedPiece, workers: Workers, begun: Arrays, keep: Keep) 
     """
     last, steps = workers.run(_beginnings, asked, workers.halt)
     met = _meetings(last, asked)
-    with as_kept():
-        blocks = _blocks_from(begun, met, asked) if begun else _new_blocks(met, asked)
+    state = _nothing_found(met, asked)
+    if begun:
+        with as_kept():
+            _check_state(begun, state, met, asked)
+            state = {name: begun[name].copy() for name in state}
 
     def so_far() -> Arrays:
-        return _arrays_of(blocks)
+        return state
 
-    while any(walk.depth[0] >= 0 or own.states[0] < own.states[1] for walk, own in blocks):
-        trial = _copied(blocks)
+    def end_on(walk: Walk, own: Endings) -> None:
+        _end_on(walk, own, met, asked, STEPS, workers.halt)
+
+    while ((state["depth"][:, 0] >= 0) | (state["all-states"][:, 0] < state["all-states"][:, 1])).any():
+        trial = {name: array.copy() for name, array in state.items()}
         try:
-            workers.map(lambda walk, own: _end_on(walk, own, met, asked, STEPS, workers.halt), trial)
+            workers.map(end_on, [_block(trial, i) for i in range(len(trial["depth"]))])
         except Stopped as stop:
-            blocks = blocks if stop.deaf else trial  # a kernel may still be at work on its trial
+            state = state if stop.deaf else trial  # a kernel may still be at work on its trial
             raise
-        blocks = trial
-        keep(so_far, _found(blocks))
+        state = trial
+        keep(so_far, int(state["all-networks"].sum()))
         workers.check()
-    families = np.sum([own.families for _, own in blocks], axis=0)
-    weights = blocks[0][1].meetings
+    families, weights = state["all-families"].sum(axis=0), state["all-meetings"]
     outside = by_number(met.outside, weights, asked.outside.size)
     weights = by_number(met.beginning, weights, last.gone.size)
-    for step in reversed(steps):
-        families += by_number(step.row, weights, families.size)
-        weights = by_number(step.before, weights, int(step.before.max(initial=0)) + 1)
-    return Sums(_found(blocks), families, outside)
+    for before, row in reversed(steps):
+        families += by_number(row, weights, families.size)
+        weights = by_number(before, weights, int(before.max(initial=0)) + 1)
+    return Sums(int(state["all-networks"].sum()), families, outside)
 
 
 def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -135,28 +135,36 @@ def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -
     return np.bincount(numbers, weights, minlength=count).astype(np.float64, copy=False)
 
 
-def _beginnings(asked: HalvedPiece, halt: NDArray[np.uint8]) -> tuple[Beginnings, list[Steps]]:
+def _beginnings(
+    asked: HalvedPiece, halt: NDArray[np.uint8]
+) -> tuple[Beginnings, list[tuple[NDArray[np.int32], NDArray[np.int32]]]]:
     """The beginnings of walks that have come as far as there are not too many of them, and at least one variable is
-    left; and the steps to them. Of no use once halt[0] is set."""
+    left; and the steps to them: `before` and `row` of each. Of no use once halt[0] is set."""
     n, limit = asked.families.first.size - 1, asked.limit - asked.outside[0]
-    level, steps = Beginnings(np.array([2**n - 1], np.uint64), np.zeros(1, np.uint64), np.zeros(1)), list[Steps]()
-    most = max(1, MOST_MEETINGS // asked.outside.size)
-    room = Beginnings(np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most))
-    came = Steps(np.empty(most, np.int32), np.empty(most, np.int32))
+    most, steps = max(1, MOST_MEETINGS // asked.outside.size), list[tuple[NDArray[np.int32], NDArray[np.int32]]]()
+    room = Beginnings(
+        np.empty(most, np.uint64),
+        np.empty(most, np.uint64),
+        np.empty(most),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+    )
+    level = Beginnings._make(np.zeros(1, column.dtype) for column in room)
+    level.left[0] = 2**n - 1
     while len(steps) + 1 < n:
-        written = _further(level, asked.families, asked.rest, limit, room, came, halt)
+        written = _further(level, asked.families, asked.rest, limit, room, halt)
         if written > most or halt[0]:
             break
         level = Beginnings._make(column[:written].copy() for column in room)
-        steps.append(Steps._make(column[:written].copy() for column in came))
+        steps.append((level.before, level.row))
     return level, steps
 
 
 @njit
-def _further(level, families, rest, limit, found, came, halt):
+def _further(level, families, rest, limit, found, halt):
     """The beginnings with one more variable gone; how many there are, or one more than fit. Ends early when halt[0] is
     set."""
-    families, rest, found, came, halt = borrowed((families, rest, found, came, halt))
+    families, rest, found, halt = borrowed((families, rest, found, halt))
     written = 0
     for i in range(level.left.size):
         free = level.left[i] & ~level.bound[i]
@@ -179,7 +187,7 @@ def _further(level, families, rest, limit, found, came, halt):
                     return written + 1
                 found.left[written], found.bound[written] = left, bound
                 found.gone[written] = level.gone[i] + families.costs[row]
-                came.before[written], came.row[written] = i, row
+                found.before[written], found.row[written] = i, row
                 written += 1
     return written
 
@@ -222,66 +230,44 @@ def _added_up(costs, first, bases):
     return sums
 
 
-Block = tuple[Walk, Endings]
-
-
-def _found(blocks: list[Block]) -> int:
-    """How many networks have been found."""
-    return sum(int(own.networks[0]) for _, own in blocks)
-
-
-def _new_blocks(met: Meetings, asked: HalvedPiece) -> list[Block]:
-    """Blocks of states with about as many beginnings each, of which nothing is known."""
-    states, families = met.left.size, asked.families
+def _nothing_found(met: Meetings, asked: HalvedPiece) -> dict[str, NDArray[Any]]:
+    """Where blocks of states with about as many beginnings each stand of which nothing is known: the arrays of walks
+    and endings, with a row for each block, and the weights of meetings, which all share."""
+    states, n = met.left.size, asked.families.first.size - 1
     ends = np.searchsorted(met.first, np.linspace(0, met.costs.size, min(BLOCKS, states) + 1)[1:-1])
     edges = np.array([0, *ends, states])
-    n, meetings = families.first.size - 1, np.zeros(met.costs.size)
-    return [
-        (
-            new_walk(n)._replace(depth=np.full(1, -1)),
-            Endings(edges[i : i + 2].copy(), np.zeros(n + 1), np.zeros(1, np.int64), 0.0 * families.costs, meetings),
-        )
-        for i in range(edges.size - 1)
-    ]
+    blocks = edges.size - 1
+    state = {name: np.repeat(array[None], blocks, axis=0) for name, array in new_walk(n)._asdict().items()}
+    state["depth"][:] = -1
+    return state | {
+        "all-states": np.column_stack((edges[:-1], edges[1:])),
+        "all-sums": np.zeros((blocks, n + 1)),
+        "all-networks": np.zeros((blocks, 1), np.int64),
+        "all-families": np.zeros((blocks, asked.families.costs.size)),
+        "all-meetings": np.zeros(met.costs.size),
+    }
 
 
-def _copied(blocks: list[Block]) -> list[Block]:
-    """The blocks, to be gone on with."""
-    meetings = blocks[0][1].meetings.copy()
-    walks = [Walk._make(array.copy() for array in walk) for walk, _ in blocks]
-    endings = [Endings._make([*(array.copy() for array in own[:-1]), meetings]) for _, own in blocks]
-    return list(zip(walks, endings, strict=True))
+def _block(state: Arrays, i: int) -> tuple[Walk, Endings]:
+    """A block; what is written to its arrays is in the state."""
+    own = [state[f"all-{name}"][i] for name in Endings._fields[:-1]]
+    return Walk._make(state[name][i] for name in Walk._fields), Endings._make([*own, state["all-meetings"]])
 
 
-def _arrays_of(blocks: list[Block]) -> Arrays:
-    """The arrays of blocks, those of the same name put together."""
-    walks, endings = zip(*blocks, strict=True)
-    own = {name: np.stack([getattr(walk, name) for walk in walks]) for name in Walk._fields}
-    own |= {f"all-{name}": np.stack([getattr(one, name) for one in endings]) for name in Endings._fields[:-1]}
-    return own | {"all-meetings": endings[0].meetings}
-
-
-def _blocks_from(begun: Arrays, met: Meetings, asked: HalvedPiece) -> list[Block]:
-    """The blocks of which these are the arrays: copies."""
-    new = _new_blocks(met, asked)
-    weights = begun["all-meetings"].copy()
-    assert weights.shape == met.costs.shape, "beginnings"
-    assert weights.dtype == np.float64, "weights"
-    assert all(begun[name].shape[0] == len(new) for name in begun if name != "all-meetings"), "blocks"
-    return [_block_from({name: begun[name][i] for name in begun}, new[i], weights, met, asked) for i in range(len(new))]
-
-
-def _block_from(begun: Arrays, new: Block, weights: NDArray[np.float64], met: Meetings, asked: HalvedPiece) -> Block:
-    own = Endings._make([*(begun[f"all-{name}"].copy() for name in Endings._fields[:-1]), weights])
-    for array, other in zip(own, new[1], strict=True):
-        assert array.dtype == other.dtype, "arrays of endings"
-        assert array.shape == other.shape, "arrays of endings"
-        assert (array >= 0).all(), "weights and numbers"
-    at, end = own.states.tolist()
-    assert new[1].states[0] <= at <= end == new[1].states[1], "states of the block"
-    under_way = begun["depth"][0] >= 0
-    assert at < end or not under_way, "a state is under way"
-    return walk_from(begun, asked.families, met.left[at] if under_way else None), own
+def _check_state(begun: Arrays, new: Arrays, met: Meetings, asked: HalvedPiece) -> None:
+    """Assert that kernels can go on from a state, where `new` is one of which nothing is known; KeyError if arrays are
+    missing."""
+    for name, array in new.items():
+        assert begun[name].dtype == array.dtype, "arrays of walks and endings"
+        assert begun[name].shape == array.shape, "arrays of so many blocks"
+        assert name in Walk._fields or (begun[name] >= 0).all(), "weights and numbers"
+    for i, (first, last) in enumerate(new["all-states"].tolist()):
+        at, end = begun["all-states"][i].tolist()
+        assert first <= at <= end == last, "states of the block"
+        under_way = begun["depth"][i, 0] >= 0
+        assert at < end or not under_way, "a state is under way"
+        own = {name: begun[name][i] for name in Walk._fields}
+        walk_from(own, asked.families, met.left[at] if under_way else None)
 
 
 @njit
@@ -336,7 +322,7 @@ def _walk_on(walk, own, met, asked, state, end, halt):
         larger = left & ~((u64(2) << u64(x)) - u64(1))
         bound = (walk.bound[depth] | larger) & ~parents
         if left == u64(0):
-            fitting = _fitting(met.costs, first, last, asked.limit - gone)
+            fitting = max(first, first + np.searchsorted(met.costs[first:last], asked.limit - gone) - 1)
             weight = np.exp(met.rest[state] - gone)
             own.networks[0] += fitting + 1 - first
             own.meetings[fitting] += weight
@@ -348,18 +334,6 @@ def _walk_on(walk, own, met, asked, state, end, halt):
             walk.child[depth], walk.row[depth], walk.others[depth] = n, 0, np.inf
             own.sums[depth] = 0.0
     walk.depth[0] = depth
-
-
-@inner
-def _fitting(costs, first, last, limit):
-    """The last of costs[first:last] that is below the limit; the first one is."""
-    while first + 1 < last:
-        middle = (first + last) // 2
-        if costs[middle] < limit:
-            first = middle
-        else:
-            last = middle
-    return first
 
 
 @inner

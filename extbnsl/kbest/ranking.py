@@ -33,17 +33,12 @@ CHUNK = 1 << 16  # networks whose parents are looked at together
 def ranks(costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The ranks (m,) of networks with ascending costs: one more than there are cheaper ones. Those that cost the same,
     within the tolerance of a proof of the first of them, have the same rank."""
-    if costs.size == 0:
-        return np.zeros(0, np.int64)
     found, first = np.empty(costs.size, np.int64), 0
-    near = tolerance(float(costs[-1]))
-    steps = np.flatnonzero(np.diff(costs) > near) + 1  # what is further from its neighbour is no tie
-    for begin, end in zip([0, *steps.tolist()], [*steps.tolist(), costs.size], strict=True):
-        first = begin
-        while first < end:  # costs that are near each other one by one may go far
-            last = int(np.searchsorted(costs[first:end], costs[first] + near, side="right")) + first
-            found[first:last] = first + 1
-            first = last
+    near = tolerance(float(costs[-1])) if costs.size else 0.0
+    while first < costs.size:
+        last = int(np.searchsorted(costs, costs[first] + near, side="right"))
+        found[first:last] = first + 1
+        first = last
     return found
 
 

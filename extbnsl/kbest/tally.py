@@ -28,7 +28,7 @@ from extbnsl.kbest.below import (
 )
 from extbnsl.kbest.halves import HalvedPiece, Sums, by_number, sums_below
 from extbnsl.kbest.ledger import Arrays, as_kept, key_of
-from extbnsl.kbest.networks import Networks, joined, numbers_in, pairs
+from extbnsl.kbest.networks import joined, numbers_in, pairs
 from extbnsl.parents.components import Component
 
 PIECES, CHOICES, WALKS = "pieces of a tally", "families of a tally", "halves"  # how a tally is made
@@ -128,12 +128,19 @@ def _of_pieces(component: Component, parts: tuple[Component, ...], outside: NDAr
     lists = lists_of_pieces(component, parts, smaller, least, limit, work, key) if least[largest] < math.inf else {}
     tally = _nothing(component, outside)
     if len(lists) == len(smaller):
-        places = _side_by_side([parts[at].size for at in smaller])
+        edges = itertools.accumulate((parts[at].size for at in smaller), initial=0)
+        places = [range(begin, end) for begin, end in itertools.pairwise(edges)]
         check = work.context.workers.check
-        networks = joined([lists[at] for at in smaller], places, limit - least[largest], None, work.room, check)
-        children = tuple(child for at in smaller for child in parts[at].variables)
-        others = Others(children, networks, below.limit - least[largest])
-        tally = _with_others(component, parts[largest], others, outside, below)
+        others = joined([lists[at] for at in smaller], places, limit - least[largest], None, work.room, check)
+        children = [child for at in smaller for child in parts[at].variables]
+        costs, first, second = _together(outside, others.costs, below.limit - least[largest], work)
+        if costs.size:
+            own = tally_below(parts[largest], costs, below)
+            families = list(_in_whole(component, parts[largest], own))
+            weights = by_number(second, own.outside, others.costs.size)
+            for child, numbers in zip(children, others.rows.T, strict=True):
+                families[child] = by_number(numbers, weights, component.costs[child].size)
+            tally = Tally(own.networks, tuple(families), by_number(first, own.outside, outside.size))
     work.ledger.drop(key)
     work.ledger.drop(optimum)
     return tally
@@ -147,37 +154,6 @@ def _optimum(piece: Component, limit: float, work: Work, key: str) -> float:
         work.ledger.keep(key, lambda: {"optimum": np.append(costs, math.inf)[:1]})
     with as_kept():
         return float(work.ledger.begun(key)["optimum"][0])
-
-
-def _side_by_side(sizes: Sequence[int]) -> list[range]:
-    """Places for so many variables each, one after the other."""
-    edges = [0, *itertools.accumulate(sizes)]
-    return [range(begin, end) for begin, end in itertools.pairwise(edges)]
-
-
-@dataclass(frozen=True)
-class Others:
-    """Networks over the children of a component that are not in its largest piece; with what is outside they cost less
-    than `limit`."""
-
-    children: tuple[int, ...]
-    networks: Networks
-    limit: float
-
-
-def _with_others(
-    component: Component, piece: Component, others: Others, outside: NDArray[np.float64], below: Below
-) -> Tally:
-    """The tally of networks that have a network of the largest piece and one of the others."""
-    costs, first, second = _together(outside, others.networks.costs, others.limit, below.work)
-    if costs.size == 0:
-        return _nothing(component, outside)
-    tally = tally_below(piece, costs, below)
-    families = list(_in_whole(component, piece, tally))
-    weights = by_number(second, tally.outside, others.networks.costs.size)
-    for child, numbers in zip(others.children, others.networks.rows.T, strict=True):
-        families[child] = by_number(numbers, weights, component.costs[child].size)
-    return Tally(tally.networks, tuple(families), by_number(first, tally.outside, outside.size))
 
 
 def _together(

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.scores.local import LocalScores
 
@@ -86,15 +86,5 @@ def _add_sinks(tables, best, weights, errors, logs, rest, others):
         logs[sinks] = logs[sinks & (sinks - 1)] + tables[x, rest]
         varset = rest | sinks
         term = np.exp(begin + logs[sinks] + best[varset])
-        odd = np.int64(1) & _count(sinks)
-        weights[varset] += term if odd else -term
+        weights[varset] += term if popcount(u64(sinks)) & u64(1) else -term
         errors[varset] += term * (relative + EPSILON * (1.0 + abs(logs[sinks]) + abs(begin)))
-
-
-@inner
-def _count(varset):
-    count = 0
-    while varset:
-        varset &= varset - 1
-        count += 1
-    return count

@@ -25,7 +25,6 @@ from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.kernels.hashing import first_slot, mixed, next_slot
 
-ENTRY_BYTES = 16
 LOAD = 0.6  # of the slots, at most, that are taken
 NOBODY = np.uint64(2**64 - 1)  # the key of a free slot; the varset of all 64 variables is asked for by nobody
 
@@ -37,18 +36,9 @@ class Rest(NamedTuple):
     values: NDArray[np.float64]
 
 
-def rest_bytes(nodes: int) -> int:
-    """Memory of a table of so many varsets."""
-    return ENTRY_BYTES * _slots(nodes)
-
-
-def _slots(nodes: int) -> int:
-    return 1 << max(3, int(nodes / LOAD)).bit_length()
-
-
 def rest_of(columns: Iterable[tuple[NDArray[np.uint64], NDArray[np.float64]]], nodes: int) -> Rest:
     """The table of varsets and costs, given in pieces, of so many in all. Some ten to hundred ns each."""
-    slots = _slots(nodes)
+    slots = 1 << max(3, int(nodes / LOAD)).bit_length()
     rest = Rest(np.full(slots, NOBODY), np.full(slots, np.inf))
     for varsets, costs in columns:
         _insert(varsets, costs, rest)
