@@ -22,7 +22,7 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import Run, discard, file_bytes, joined, node_bytes, run_in_memory
-from extbnsl.search.state import SearchState, start_state, stored, with_closed_stored
+from extbnsl.search.state import SearchState, start_state, stored
 from extbnsl.search.targets import Block, plan
 from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
 
@@ -34,13 +34,6 @@ LEAST_TASK_BYTES = 1 << 20
 ENOUGH_TASK_BYTES = 4 << 20  # with less, tasks are so small that it is better to have fewer of them
 YIELD_SECONDS = 0.5
 MOST_SHARE = 0.5  # of the last budget, disk if there is one, that may be used before every node is looked at closely
-
-Writer = Callable[[SearchState, Store, str, int], SearchState]  # of `search.storing`
-
-
-def no_commit() -> bool:
-    """No commit is due, ever."""
-    return False
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,7 @@ class Room:
 
     memory: float
     store: Store | None = None
-    commit_due: Callable[[], bool] = no_commit
+    commit_due: Callable[[], bool] = lambda: False
     unsaved: float = math.inf
     name: str = names.search(0, 0)
 
@@ -160,9 +153,18 @@ class _LayerSearch:
             self._memory += layer.sources_memory
 
     def _blocks(self) -> list[Block]:
-        """What is left to do, with sources that fit the tasks, in enough pieces for all threads."""
-        threads = self._workers.threads
-        return _blocks_left(self._state, self._problem, self._room.task_bytes(threads), TASKS_PER_THREAD * threads)
+        """What is left to do, with sources that about fit the tasks; in enough pieces for all threads, if the layer is
+        large enough."""
+        problem, state, threads = self._problem, self._state, self._workers.threads
+        runs, tasks, sources = state.layer.runs, TASKS_PER_THREAD * threads, LEAST_SOURCES
+        if problem.bytes > CACHE_BYTES:
+            tasks, sources = 2 * tasks, sources // 8
+        highs = np.concatenate([run.fence_highs for run in runs])
+        nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
+        weights = source_weights(partitions, nodes, problem, state.layer.size)
+        least = int(weights[-1]) * sources // max(sources, state.layer.nodes)
+        most = min(max(least, int(weights[-1]) // tasks), self._room.task_bytes(threads))
+        return plan(highs, weights, problem.high_bits, state.position, most)
 
     def _pass(self, blocks: list[Block], ahead: int) -> Iterator[SearchState]:
         """Do the blocks, so many at a time, until one finds no room."""
@@ -232,28 +234,28 @@ class _LayerSearch:
         """Close the layer and go on to the next one."""
         state = self._state.next_layer(self._problem.keeps_costs)
         if state.memory > self._node_bytes / 2:
-            state = self._written(with_closed_stored, state, itertools.chain(*state.closed)) or state
+            state = self._written(state, closed_only=True) or state
         if state.memory + state.layer.memory <= self._node_bytes:
             state = replace(state, layer=_as_one_run(state.layer))
         self._state = state
 
     def _stored(self) -> SearchState:
         """The state with every run in files, if the disk budget allows that; it goes on as the state."""
-        state = self._written(stored, self._state, self._state.runs)
+        state = self._written(self._state)
         if state is None:
             return self._state
         self._memory, self._unsaved = state.memory + state.layer.sources_memory, 0
         self._state = state
         return replace(state, to_commit=True)
 
-    def _written(self, write: Writer, state: SearchState, runs: Iterable[Run]) -> SearchState | None:
-        """What `write` makes of a state, whose `runs` go to files; None if they do not fit, and then none is there."""
-        store = self._room.store
+    def _written(self, state: SearchState, closed_only: bool = False) -> SearchState | None:
+        """The state as `stored`; None if the files do not fit, and then none is there."""
+        store, runs = self._room.store, itertools.chain(*state.closed) if closed_only else state.runs
         if store is None or self._bytes_to_write(runs) > store.free:
             return None
         before = store.files
         try:
-            return write(state, store, self._room.name, self._run_nodes)
+            return stored(state, store, self._room.name, self._run_nodes, closed_only)
         except (BudgetError, MemoryError):
             store.keep_only(before)
             return None
@@ -261,19 +263,6 @@ class _LayerSearch:
     def _bytes_to_write(self, runs: Iterable[Run]) -> int:
         """At most the bytes of the files of those runs that have none."""
         return sum(file_bytes(run, self._run_nodes) for run in runs if not run.files)
-
-
-def _blocks_left(state: SearchState, problem: SearchProblem, task_bytes: int, tasks: int) -> list[Block]:
-    """The blocks from the state's position on, whose sources take about `task_bytes` at most; if the layer is large
-    enough, `tasks` or more."""
-    runs = state.layer.runs
-    highs = np.concatenate([run.fence_highs for run in runs])
-    nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
-    weights = source_weights(partitions, nodes, problem, state.layer.size)
-    sources, tasks = (LEAST_SOURCES, tasks) if problem.bytes <= CACHE_BYTES else (LEAST_SOURCES // 8, 2 * tasks)
-    least = int(weights[-1]) * sources // max(sources, state.layer.nodes)
-    most = min(max(least, int(weights[-1]) // tasks), task_bytes)
-    return plan(highs, weights, problem.high_bits, state.position, most)
 
 
 def _as_one_run(layer: Layer) -> Layer:

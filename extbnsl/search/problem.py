@@ -53,14 +53,8 @@ class Near(NamedTuple):
 
 
 @inner
-def new_coarse(low_bits, group):
-    """Room for what the groups but the first add to h, for each value of the low bits beyond the first group."""
-    return np.empty(1 << max(0, low_bits - group.width[0]))
-
-
-@inner
 def fill_coarse(high, group, coarse):
-    """What the groups but the first add to h in one partition, for each value of the low bits beyond the first."""
+    """What the groups but the first add to h in one partition, for each value of the low bits beyond the first one."""
     tables, start, shift, width = group.tables, group.start, group.shift, group.width
     for c in range(coarse.size):
         varset = high | (u64(c) << u64(width[0]))
@@ -160,10 +154,8 @@ class SearchProblem:
 
     A varset is cut into `low_bits` low bits and the high rest; h is the maximum of the group bound and the cluster
     bound. parent_graphs answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are
-    rows that the nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of
-    a varset and its value the children whose best parents of all have a member there that is missing; a node with
-    f >= limit is pruned. ancestry: which successors of a node are enough. families: for dual ascents at nodes, if there
-    are clusters. keeps_costs: whether g of closed layers is kept.
+    rows that the nodes carry, and the score cache that they are made from. families: for dual ascents at nodes, if
+    there are clusters. keeps_costs: whether g of closed layers is kept. The others are as of `Pruning`.
     """
 
     variables: int

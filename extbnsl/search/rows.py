@@ -10,42 +10,22 @@ inside V - Y. If all predecessors are present that is V itself, the one look-up 
 can be more. So BestScore(X | V) is the least of BestScore(X | V - Y), Y in D, and the families P with D <= P <= V.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 
 
-class NewRows(NamedTuple):
-    """The rows of nodes in the making: best (m, width) float64, and covered (m,) uint64, of each node the variables D
-    without which it is a predecessor that the row takes into account."""
-
-    best: NDArray[np.float64]
-    covered: NDArray[np.uint64]
-
-
-class Partitions(NamedTuple):
-    """Nodes by partitions that share their high bits, as in `Nodes`: highs (p,) uint64, starts (p + 1,) int64, lows
-    (m,) uint16."""
-
-    highs: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    lows: NDArray[np.uint16]
-
-
 @njit
-def inherit(targets, sources, low_bits, kept_lows, counts, new):
+def inherit(targets, sources, low_bits, kept_lows, counts, best, covered):
     """Fill the rows of the nodes kept from those of their predecessors that are present.
 
     counts (k,): nodes of each target, whose low parts `kept_lows` (m,) follow each other; sources: the current layer.
-    Of each node, new.best gets the least of its predecessors' rows, whether they generated it or not.
+    Of each node, best (m, width) float64 gets the least of its predecessors' rows, whether they generated it or not,
+    and covered (m,) uint64 the variables D of those: each predecessor that is present lacks one of them.
     """
-    targets, sources, kept_lows, counts, new = borrowed((targets, sources, kept_lows, counts, new))
+    targets, sources, kept_lows, counts, best, covered = borrowed((targets, sources, kept_lows, counts, best, covered))
     starts, lows, rows = sources.starts, sources.lows, sources.rows
-    best, covered = new.best, new.covered
     inside = (u64(1) << u64(low_bits)) - u64(1)
     width, one = u64(best.shape[1]), u64(1)
     place = np.zeros(1 << low_bits, np.uint32)  # one more than the row of a low part
@@ -84,14 +64,14 @@ def inherit(targets, sources, low_bits, kept_lows, counts, new):
 
 
 @njit
-def improve(partitions, low_bits, new, families, halt):
+def improve(highs, starts, lows, low_bits, best, covered, families, halt):
     """Improve the rows of nodes by the families that none of their present predecessors contains.
 
-    new: as from `inherit`; families: FamilyRows. Ends early when halt[0] is set.
+    highs, starts, lows: of `Nodes`; best, covered: as from `inherit`; families: FamilyRows. Ends early when halt[0] is
+    set.
     """
-    partitions, new, families, halt = borrowed((partitions, new, families, halt))
-    highs, starts, lows = partitions.highs, partitions.starts, partitions.lows
-    best, covered = new.best, new.covered
+    highs, starts, lows, best, covered = borrowed((highs, starts, lows, best, covered))
+    families, halt = borrowed((families, halt))
     parents, costs, first = families.parents, families.costs, families.first
     child, size = families.child, families.size
     low_mask = (u64(1) << u64(low_bits)) - u64(1)

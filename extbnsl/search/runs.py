@@ -8,7 +8,7 @@ go when the layer has been expanded.
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -234,7 +234,9 @@ def load_sources(run: Run, lo: int, hi: int, folder: Path | None) -> Nodes:
     """The nodes of a run with a high part of at least lo and below hi, with what expanding them needs (no leaves)."""
     if run.nodes is not None:
         return run.nodes.part(lo, hi)
-    before, after = _around(run.fence_highs, lo, hi)
+    fences = run.fence_highs
+    before = max(0, int(np.searchsorted(fences, np.uint64(lo), side="right")) - 1)  # the last that is not above `lo`
+    after = min(int(np.searchsorted(fences, np.uint64(hi))), fences.size - 1)
     span = slice(int(run.fence_partitions[before]), int(run.fence_partitions[after]))
     with _opened(run.varsets, folder) as arrays, _opened(run.costs, folder) as costs:
         highs, starts = _partitions(arrays, span)
@@ -251,13 +253,6 @@ def load_sources(run: Run, lo: int, hi: int, folder: Path | None) -> Nodes:
         )
 
 
-def _around(fence_highs: NDArray[np.uint64], lo: int, hi: int) -> tuple[int, int]:
-    """The last fence that is not above `lo`, or the first of all, and the first that is not below `hi`, or the last."""
-    before = int(np.searchsorted(fence_highs, np.uint64(lo), side="right")) - 1
-    after = int(np.searchsorted(fence_highs, np.uint64(hi)))
-    return max(0, before), min(after, fence_highs.size - 1)
-
-
 def goal_cost(runs: Sequence[Run], folder: Path | None) -> float:
     """The cost of the only node of the last layer."""
     (run,) = runs
@@ -272,26 +267,23 @@ def leaf_of(runs: Sequence[Run], varset: int, low_bits: int, folder: Path | None
     high, low = varset >> low_bits, varset & (1 << low_bits) - 1
     for run in runs:
         if run.first <= high <= run.last:
-            for lows, leaf in _partition(run, high, folder):
-                i = int(np.searchsorted(lows, low))
-                if i < lows.size and int(lows[i]) == low:
-                    return int(leaf[i])
+            lows, leaf = _partition(run, high, folder)
+            i = int(np.searchsorted(lows, low))
+            if i < lows.size and int(lows[i]) == low:
+                return int(leaf[i])
     raise KeyError(varset)
 
 
-def _partition(run: Run, high: int, folder: Path | None) -> Iterator[tuple[NDArray, NDArray]]:
-    """The low parts and leaves of one partition, if the run has it."""
+def _partition(run: Run, high: int, folder: Path | None) -> tuple[NDArray, NDArray]:
+    """The low parts and leaves of one partition, none if the run lacks it."""
     if run.nodes is not None:
-        nodes = run.nodes
-        p = int(np.searchsorted(nodes.highs, np.uint64(high)))
-        if p < nodes.highs.size and int(nodes.highs[p]) == high:
-            yield nodes.lows[nodes.starts[p] : nodes.starts[p + 1]], nodes.leaf[nodes.starts[p] : nodes.starts[p + 1]]
-        return
+        part = run.nodes.part(high, high + 1)
+        return part.lows, part.leaf
     with _opened(run.varsets, folder) as arrays:
         highs, starts = _partitions(arrays)
-        p = int(np.searchsorted(highs, np.uint64(high)))
-        if p < highs.size and int(highs[p]) == high:
-            yield arrays["lows"][starts[p] : starts[p + 1]], arrays["leaf"][starts[p] : starts[p + 1]]
+        first, last = np.searchsorted(highs, np.array([high, high + 1], np.uint64))
+        nodes = slice(starts[first], starts[last])
+        return arrays["lows"][nodes], arrays["leaf"][nodes]
 
 
 def _opened(file: StoredFile | None, folder: Path | None) -> AbstractContextManager[StoredArrays]:

@@ -170,37 +170,17 @@ class Block:
 
 
 @inner
-def _fences(highs, lo, hi):
-    """The last fence that is not above `lo` (or the first of all), and the first that is not below `hi`."""
-    below, above = 0, highs.size - 1
-    while below < above:  # the first fence beyond lo
-        middle = (below + above) >> 1
-        if highs[middle] <= lo:
-            below = middle + 1
-        else:
-            above = middle
-    before = max(0, below - 1)
-    above = highs.size - 1
-    while below < above:
-        middle = (below + above) >> 1
-        if highs[middle] < hi:
-            below = middle + 1
-        else:
-            above = middle
-    return before, below
-
-
-@inner
 def _sources_weight(highs, weights, first, free):
     """What the sources of a block weigh: at most, and about."""
-    size = u64(1) << u64(free)
+    size, last = u64(1) << u64(free), highs.size - 1
     most = weights[0] * 0
     about = most
     rest = (first >> u64(free)) << u64(free)
     missing = u64(0)  # at first no bit: the block's own high parts
     while True:
         lo = first ^ missing
-        before, after = _fences(highs, lo, lo + size)
+        before = max(0, min(np.searchsorted(highs, lo, side="right"), last) - 1)  # the last fence that is not above
+        after = min(np.searchsorted(highs, lo + size), last)
         if highs[before] < lo + size and lo < highs[-1]:
             most += weights[after] - weights[before]
             about += weights[max(before, after - 1)] - weights[before]

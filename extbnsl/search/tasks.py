@@ -18,10 +18,9 @@ from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.core.codec import UNKEPT, Within
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
-from extbnsl.search.expand import expand
-from extbnsl.search.open_list import Kept
+from extbnsl.search.expand import Kept, expand
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.rows import NewRows, Partitions, improve, inherit
+from extbnsl.search.rows import improve, inherit
 from extbnsl.search.runs import (
     PARTITION_BYTES,
     Nodes,
@@ -208,9 +207,8 @@ def improve_rows(
     families that can matter once. Raises RunDirectoryError if the score cache cannot be read.
     """
     if covered.size:
-        partitions = Partitions(nodes.highs, nodes.starts, nodes.lows)
         for families in cache.families(int(np.bitwise_count(covered).min()), size):
-            improve(partitions, low_bits, NewRows(nodes.best, covered), families, halt)
+            improve(nodes.highs, nodes.starts, nodes.lows, low_bits, nodes.best, covered, families, halt)
 
 
 @dataclass(frozen=True)
@@ -230,7 +228,8 @@ class _Task:
 class _Piece:
     """What one call of the kernel made: nodes, the edges generated, the least f.
 
-    If the parent graphs are layered, the rows of the nodes are not finished: covered (m,) uint64 is as from `inherit`.
+    If the parent graphs are layered, the rows of the nodes are not finished: covered (m,) uint64 is as from `inherit`,
+    otherwise empty.
     """
 
     nodes: Nodes
@@ -299,9 +298,11 @@ def _piece(task: _Task, targets: Targets, kept: Kept) -> _Piece:
     # copies, because the next piece uses the same room
     lows, leaf = kept.lows[:end].copy(), kept.leaf[:end].copy()
     g, successors = kept.g[:end].copy(), kept.successors[:end].copy()
-    new = _inherited(task, targets, counts, lows)
-    nodes = Nodes(targets.highs[counts > 0], starts, lows, leaf, g, successors, new.best)
-    piece = _Piece(nodes, edges, least, new.covered)
+    best = np.empty((end, problem.row_width(task.size)))
+    covered = np.empty(0 if problem.score_cache is None else end, np.uint64)
+    if problem.score_cache is not None:
+        inherit(targets, task.sources, problem.low_bits, lows, counts, best, covered)
+    piece = _Piece(Nodes(targets.highs[counts > 0], starts, lows, leaf, g, successors, best), edges, least, covered)
     return _thinned(task, piece) if task.closely else piece
 
 
@@ -314,17 +315,6 @@ def _thinned(task: _Task, piece: _Piece) -> _Piece:
     ascend_nodes(varsets, nodes.g, problem.limit, problem.families, problem.clusters, keep, task.halt)
     kept = keep.astype(bool)
     return replace(piece, nodes=nodes.where(kept), covered=piece.covered[kept] if piece.covered.size else piece.covered)
-
-
-def _inherited(task: _Task, targets: Targets, counts: NDArray[np.int64], lows: NDArray[np.uint16]) -> NewRows:
-    """The rows of the nodes kept as far as predecessors tell them, and what these cover; empty if sparse."""
-    problem = task.problem
-    best = np.empty((lows.size, problem.row_width(task.size)))
-    if problem.score_cache is None:
-        return NewRows(best, np.zeros(0, np.uint64))
-    new = NewRows(best, np.empty(lows.size, np.uint64))
-    inherit(targets, task.sources, problem.low_bits, lows, counts, new)
-    return new
 
 
 def _finished(task: _Task, pieces: list[_Piece]) -> Nodes:
