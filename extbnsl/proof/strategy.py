@@ -88,17 +88,12 @@ class Seen:
     @property
     def effort(self) -> int:
         """How many simplex iterations a linear program may take."""
-        return effort_of(self.worth, self.families)
+        return int(max(0.0, min(MOST_ITERATIONS, (self.worth - FAMILY_NS * self.families) / ITERATION_NS)))
 
     @property
     def more_rounds(self) -> int:
         """Twice as many as this turn had."""
         return max(1, 2 * self.turn.rounds)
-
-
-def effort_of(worth: float, families: int) -> int:
-    """How many simplex iterations a linear program of so many families may take, if it may take so many nanoseconds."""
-    return int(max(0.0, min(MOST_ITERATIONS, (worth - FAMILY_NS * families) / ITERATION_NS)))
 
 
 def programs_begin(seen: Seen) -> bool:
@@ -143,21 +138,12 @@ RULES = (
 )
 
 
-def next_rule(seen: Seen) -> Rule:
-    """The first rule that holds."""
-    return next(rule for rule in RULES if rule.holds(seen))
-
-
 def next_turn(seen: Seen) -> Turn | None:
-    """What comes next, with what it may take; None is the search."""
-    step, turn = next_rule(seen).step, replace(seen.turn, gap=seen.gap, spent=0)
-    match step:
-        case None:
-            return None
-        case "ascend":
-            effort = max(1, seen.effort) if seen.polishing else 0
-            return replace(turn, step=ASCEND, rounds=seen.more_rounds, effort=effort)
-        case "branch":
-            return replace(turn, step=BRANCH)
-        case _:
-            return replace(turn, step=step, effort=seen.effort)
+    """What comes next by the first rule that holds, with what it may take; None is the search."""
+    step = next(rule.step for rule in RULES if rule.holds(seen))
+    if step is None:
+        return None
+    turn = replace(seen.turn, step=step, gap=seen.gap, spent=0)
+    if step == ASCEND:
+        return replace(turn, rounds=seen.more_rounds, effort=max(1, seen.effort) if seen.polishing else 0)
+    return turn if step == BRANCH else replace(turn, effort=seen.effort)
