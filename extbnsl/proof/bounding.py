@@ -35,8 +35,6 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.guide import (
     Guide,
     Guided,
-    Solved,
-    all_edges,
     expected_edges,
     may_polish,
     plain_grouping,
@@ -49,10 +47,6 @@ from extbnsl.proof.strategy import ASCEND, BRANCH, FIX, LOOK_NS, POLISH, PROBE, 
 CHUNK_NS = 2e9  # of improvement, of one thread, after which a run may be stopped
 SOLUTIONS = 8  # of a program, of which one is made a network
 MOST_LEFT = 0.5  # of the families, that a program for a piece that cannot be searched goes on with
-
-
-def _nothing_left() -> Component:
-    return Component((), (), ())
 
 
 @dataclass(frozen=True)
@@ -99,7 +93,7 @@ class Bounding:
     guide: what a search would have by now.
     """
 
-    left: Annotated[Component, UNKEPT] = field(default_factory=_nothing_left)  # these two are the piece's
+    left: Annotated[Component, UNKEPT] = field(default_factory=lambda: Component((), (), ()))  # both are the piece's
     multipliers: Annotated[Multipliers | None, UNKEPT] = None
     root: Lowest = -math.inf
     passes: Annotated[tuple[Multipliers, ...], UNKEPT] = ()
@@ -133,17 +127,6 @@ class Bounding:
         """The same with other multipliers for the families that are left, when so much of the step is spent."""
         root, turn = max(self.root, multipliers.root), replace(self.turn, spent=spent)
         return replace(self, multipliers=multipliers, root=root, turn=turn)
-
-    def check(self) -> None:
-        """Assert every invariant."""
-        assert self.multipliers is not None or self.turn.step == ASCEND, "an ascent comes first"
-        assert self.multipliers is None or self.multipliers.root <= self.root, "the bound is the best so far"
-        assert all(costs.size for costs in self.left.costs), "otherwise it is proved"
-        assert self.fits(self.left.size), "a tree over its variables"
-
-    def fits(self, variables: int) -> bool:
-        """Whether its tree, if it has one, is over so many variables."""
-        return self.tree is None or self.tree.fits(variables)
 
 
 OnStep = Callable[[Bounding], float]
@@ -317,7 +300,7 @@ class _Turns:
         """About how many edges a search will generate; at most so many if even all of them are too few to be tried."""
         if guide.grouping is None:
             return math.inf
-        most = all_edges(len(guide.costs))
+        most = math.ldexp(len(guide.costs), len(guide.costs) - 1)  # the edges of the whole order graph
         few = worthwhile_ns(most, self._context.methods) < LOOK_NS
         return most if few else expected_edges(guide, self._limit, self._context)
 
@@ -370,9 +353,7 @@ class _Turns:
         tree = branch(program, state.tree or Tree(), limit, nodes_room, self._context.workers, on_turn)
         state = _branched(state, tree, program, limit)
         if not tree.open:
-            return Guided(
-                _unguided(state), solved=Solved(tree.order if tree.cost < self._limit else None, tree.cost, tree)
-            )
+            return Guided(_unguided(state), tree=tree)
         if self._limit < limit:
             return state.at(FIX)
         self._on_step(state)

@@ -26,8 +26,13 @@ class Stages:
         self.seconds = seconds
 
     def quiet(self) -> "Stages":
-        """The same seconds, but the observer hears nothing of stages and layers."""
-        return Stages(_without_steps(self.observer), self.seconds)
+        """The same seconds, but the observer hears of warnings and better networks alone."""
+
+        def observe(event: Event) -> None:
+            if isinstance(event, Warned | IncumbentFound):
+                self.observer(event)
+
+        return Stages(observe, self.seconds)
 
     @contextlib.contextmanager
     def stage(self, name: str, detail: str = "", end: float | None = None) -> Iterator[list[str]]:
@@ -53,16 +58,6 @@ class Stages:
         spent = self.seconds.setdefault(name, {"seconds": 0.0, "cpu_seconds": 0.0})
         spent["seconds"] += seconds
         spent["cpu_seconds"] += cpu_seconds
-
-
-def _without_steps(observer: Observer) -> Observer:
-    """An observer that passes on warnings and better networks alone."""
-
-    def observe(event: Event) -> None:
-        if isinstance(event, Warned | IncumbentFound):
-            observer(event)
-
-    return observe
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
-from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.core.claims import tolerance
 from extbnsl.kernels.varsets import pack
@@ -16,7 +15,7 @@ from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guide, Guided, Solved
+from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.proof.steps import Branched, Cut, RootPass, Searched, Step, cuts_over
@@ -44,13 +43,12 @@ def piece_limit(pieces: tuple[Piece, ...], at: int, part: Part) -> float:
     """
     if not math.isfinite(part.upper_bound):
         return math.inf
-    others = math.fsum(_shown(piece) for number, piece in enumerate(pieces) if number != at)
+    others = math.fsum(
+        piece.lower_bound if piece.order is not None else _own_multipliers(piece).root
+        for number, piece in enumerate(pieces)
+        if number != at
+    )
     return part.upper_bound - tolerance(part.upper_bound) / 2.0 - others
-
-
-def _shown(piece: Piece) -> float:
-    """What every network of interest costs at least over a piece, by its multipliers unless it is solved."""
-    return piece.lower_bound if piece.order is not None else _own_multipliers(piece).root
 
 
 def lower_bound(pieces: Iterable[Piece]) -> float:
@@ -78,10 +76,9 @@ def bounded_pieces(pieces: tuple[Piece, ...], at: int, reached: Bounding) -> tup
     return (*pieces[:at], piece, *pieces[at + 1 :])
 
 
-def solved_piece(piece: Piece, solved: Solved) -> Piece:
-    """The piece with the network that it was solved by."""
-    assert solved.order is not None, "it has a network below its limit"
-    return Piece(piece.variables, solved.cost, tuple(piece.variables[i] for i in solved.order))
+def solved_piece(piece: Piece, order: Iterable[int], cost: float) -> Piece:
+    """The piece with the order of its cheapest network, by positions in the piece, and what that costs, in nats."""
+    return Piece(piece.variables, cost, tuple(piece.variables[i] for i in order))
 
 
 def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
@@ -145,12 +142,6 @@ def searched_step(search: PieceSearch, bound: float) -> Searched:
     piece = search.pieces[search.at]
     guiding = search.multipliers or _own_multipliers(piece)
     return Searched(piece.variables, bound, cuts_over(guiding.cuts, piece.variables), tuple(guiding.weights.tolist()))
-
-
-def branched_step(search: PieceSearch, tree: Tree, bound: float) -> Branched:
-    """That branching over a piece has shown what it costs at least, in nats."""
-    variables = search.pieces[search.at].variables
-    return Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
 
 
 def settled_steps(search: PieceSearch, step: Searched | Branched) -> tuple[Step, ...]:

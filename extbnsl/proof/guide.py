@@ -30,8 +30,8 @@ from extbnsl.parents.best_score import byte_tables_bytes
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
-from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry, ancestry, frequent_sets
-from extbnsl.search.forecast import predicted_layers
+from extbnsl.search.ancestral import NO_ANCESTRY, ancestry, frequent_sets
+from extbnsl.search.forecast import Forecast, predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem, closed_sets_of, search_problem
 from extbnsl.search.score_cache import ScoreCache, score_cache_bytes, write_score_cache
@@ -71,16 +71,6 @@ class Guide:
 
 
 @dataclass(frozen=True)
-class Solved:
-    """What branching has shown of a piece, by its tree: its cheapest network, by an order of the positions, and what
-    that costs, in nats; no order if no network costs less than the limit."""
-
-    order: tuple[int, ...] | None
-    cost: float
-    tree: Tree
-
-
-@dataclass(frozen=True)
 class Guided:
     """What came of a piece.
 
@@ -89,7 +79,7 @@ class Guided:
     pieces: what it fell into, if it did.
     passes: the multipliers by which families were dropped, or it is proved (see `Fixed`).
     edges: about how many its search will generate, infinity if it is too large.
-    solved: by branching, if no search has to.
+    tree: of branching, which has solved the piece, if no search has to.
     """
 
     guide: Guide
@@ -97,12 +87,12 @@ class Guided:
     pieces: tuple[Component, ...] = ()
     passes: tuple[Multipliers, ...] = ()
     edges: float = 0.0
-    solved: Solved | None = None
+    tree: Tree | None = None
 
     def proves(self, limit: float) -> bool:
         """Whether no network costs less than the limit; groups may prove it too, which no pass repeats."""
-        if self.solved is not None:
-            return self.solved.order is None
+        if self.tree is not None:
+            return self.tree.cost >= limit
         return self.proved or (not self.pieces and self.guide.root >= limit)
 
 
@@ -113,22 +103,15 @@ def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCac
     """
     assert guide.grouping is not None, "the piece can be searched"
     parents, costs = labelled_families(guide, context)
-    new = np.argsort(labels(guide.grouping))
-    clusters = NO_CLUSTERS if guide.multipliers is None else cluster_bound(guide.multipliers, new)
-    bound = group_bound(guide.grouping.tables)
-    ancestors = NO_ANCESTRY if guide.sets is None else _ancestry(guide, parents)
+    order, bound = labels(guide.grouping), group_bound(guide.grouping.tables)
+    clusters, ancestors = NO_CLUSTERS, NO_ANCESTRY
+    if guide.multipliers is not None:
+        clusters = cluster_bound(guide.multipliers, np.argsort(order))
+    if guide.sets is not None:
+        assert guide.multipliers is not None, "reduced costs are those of multipliers"
+        reduced = np.split(guide.multipliers.reduced, np.cumsum([own.size for own in guide.costs])[:-1])
+        ancestors = ancestry(parents, tuple(reduced[v] for v in order), np.array(guide.sets, dtype=np.uint64))
     return search_problem(parents, costs, bound, limit, context.methods.path_extension, cache, clusters, ancestors)
-
-
-def _ancestry(guide: Guide, parents: FamilyLists) -> Ancestry:
-    """The ancestral successors by the families with these labelled parents."""
-    assert guide.multipliers is not None, "reduced costs are those of multipliers"
-    assert guide.grouping is not None, "the piece can be searched"
-    assert guide.sets is not None, "nodes are to be looked at"
-    cuts = np.cumsum([costs.size for costs in guide.costs])[:-1]
-    reduced = np.split(guide.multipliers.reduced, cuts)
-    own = tuple(reduced[v] for v in labels(guide.grouping))
-    return ancestry(parents, own, np.array(guide.sets, dtype=np.uint64))
 
 
 def labels(grouping: Grouping) -> list[int]:
@@ -232,8 +215,7 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
         given = nodes.varsets(problem.low_bits), nodes.g, n, problem.clusters, problem.ancestry, limit
         closed = context.workers.run(closed_sets_of, *given, context.workers.halt)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
-    with _tried(better, limit, context) as problem:
-        forecast = predicted_layers(_trial(problem, context), n)
+    forecast = _forecast(better, limit, context)
     cost = EDGE_NS * float(forecast.edges.sum()) + node_ns * float(forecast.nodes.sum())
     return better if cost < EDGE_NS * edges else guide
 
@@ -243,15 +225,15 @@ def _trial(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
     return search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=TRIAL_NODES)
 
 
-def all_edges(variables: int) -> float:
-    """How many edges the whole order graph has."""
-    return math.ldexp(variables, variables - 1)
-
-
 def expected_edges(guide: Guide, limit: float, context: Context) -> float:
     """About how many edges the search will generate."""
+    return float(_forecast(guide, limit, context).edges.sum())
+
+
+def _forecast(guide: Guide, limit: float, context: Context) -> Forecast:
+    """The layers of the search, by a trial."""
     with _tried(guide, limit, context) as problem:
-        return float(predicted_layers(_trial(problem, context), problem.variables).edges.sum())
+        return predicted_layers(_trial(problem, context), problem.variables)
 
 
 @contextlib.contextmanager

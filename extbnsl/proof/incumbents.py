@@ -24,10 +24,10 @@ from extbnsl.orders.local_search import (
     improve_order,
     search_orders,
 )
-from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
+from extbnsl.parents.best_score import byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import joined_part
+from extbnsl.proof.division import joined_part, solved_piece
 from extbnsl.proof.pieces import PieceSearch
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import feasible_order, network_rows
@@ -65,23 +65,18 @@ def _find_incumbent(component: Component, floor: float, context: Context, whole:
         order, rows = network_rows(component.parents)
         cost = math.fsum(float(costs[row]) for costs, row in zip(component.costs, rows, strict=True))
         return Part(tuple(order), cost, floor)
-    effort = _first_effort(component.size, context)
+    if component.size <= WIDEST and context.methods.patterns:
+        effort = BRIEF  # the bound finds the optimum itself
+    else:  # a search that turns out to be long looks again before it begins
+        effort = FIRST if component.size <= QUICK else USUAL
     tell = (lambda cost: context.observer(IncumbentFound(cost))) if whole else (lambda cost: None)
     best = best_order(component, context.methods.seed, effort, context, tell)
     return Part(tuple(best.order.tolist()), best.cost, floor)
 
 
-def _first_effort(variables: int, context: Context) -> Effort:
-    """How long to look before anything is bounded: a search that turns out to be long looks again before it begins."""
-    if variables <= WIDEST and context.methods.patterns:
-        return BRIEF  # the bound finds the optimum itself
-    return FIRST if variables <= QUICK else USUAL
-
-
 def find_better(component: Component, k: int, seed: int, effort: Effort, context: Context, standing: Standing) -> bool:
     """Look for a better network of component k; whether there is one, in the standing then."""
-    best = best_order(component, seed, effort, context)
-    return _is_better(tuple(best.order.tolist()), best.cost, k, context, standing)
+    return _is_better(best_order(component, seed, effort, context), k, context, standing)
 
 
 def find_better_left(
@@ -117,8 +112,8 @@ def find_better_rounded(
         own if number == search.at else one.order or sorted(one.variables, key=lambda v: place[v])
         for number, one in enumerate(search.pieces)
     ]
-    best = _descended(component, np.array([v for one in orders for v in one], np.int64), context)
-    return _is_better(tuple(best.order.tolist()), best.cost, search.component, context, standing)
+    whole = np.array([v for one in orders for v in one], np.int64)
+    return _is_better(_descended(component, whole, context), search.component, context, standing)
 
 
 def _is_last(search: PieceSearch) -> bool:
@@ -128,18 +123,17 @@ def _is_last(search: PieceSearch) -> bool:
 
 def _is_better_left(best: Incumbent, search: PieceSearch, context: Context, standing: Standing) -> bool:
     """`_is_better` of an order of the last piece with the solutions of the others."""
-    piece = search.pieces[search.at]
-    solved = replace(piece, lower_bound=best.cost, order=tuple(piece.variables[i] for i in best.order.tolist()))
+    solved = solved_piece(search.pieces[search.at], best.order.tolist(), best.cost)
     whole = joined_part((*search.pieces[: search.at], solved, *search.pieces[search.at + 1 :]))
-    return _is_better(whole.order, whole.upper_bound, search.component, context, standing)
+    return _is_better(Incumbent(np.array(whole.order), whole.upper_bound), search.component, context, standing)
 
 
-def _is_better(order: tuple[int, ...], cost: float, k: int, context: Context, standing: Standing) -> bool:
+def _is_better(best: Incumbent, k: int, context: Context, standing: Standing) -> bool:
     """Whether an order of component k is better than the best known; the standing has it then."""
     part = standing.parts[k]
-    if cost >= part.upper_bound - tolerance(part.upper_bound):
+    if best.cost >= part.upper_bound - tolerance(part.upper_bound):
         return False
-    standing.parts[k] = replace(part, order=order, upper_bound=cost)
+    standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
     context.observer(IncumbentFound(standing.upper_bound))
     return True
 
@@ -152,50 +146,30 @@ def best_order(
     on_better: Callable[[float], None] = lambda cost: None,
 ) -> Incumbent:
     """A good order by BestScore; it has a network."""
-    if component.size > QUICK:
-        return _best_order_of_many(component, seed, effort, context, on_better)
-    tables, feasible = _tables(component, context)
-    return search_orders(tables, component.size, context.workers, seed, effort, on_better, feasible)
+    families, feasible = _families(component, context)
+    if component.size <= QUICK:
+        tables = byte_tables(*families)
+        return search_orders(tables, component.size, context.workers, seed, effort, on_better, feasible)
+    from extbnsl.orders.parent_lists import lists_of_varsets  # tables would be wide; a small solve need not load these
+    from extbnsl.orders.population import search_lists
+
+    patience = max(1, effort.patience // 2)  # a round has many kicks
+    found = search_lists(lists_of_varsets(*families), context.workers, seed, on_better, patience=patience)
+    return Incumbent(found.order.astype(np.int64), found.cost)
 
 
 def _descended(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
     """The order, improved until no variable has a better place; it costs infinity if it has no network."""
-    if component.size > QUICK:
-        return _descended_of_many(component, order, context)
-    tables, _ = _tables(component, context)
-    state, kicks = np.ones(1, np.uint64), 0
-    missing, cost = context.workers.run(improve_order, order, state, kicks, context.workers.halt, tables)
-    return Incumbent(order, math.inf if missing else float(cost))
-
-
-def _best_order_of_many(
-    component: Component, seed: int, effort: Effort, context: Context, on_better: Callable[[float], None]
-) -> Incumbent:
-    """`best_order` where tables would be wide: by lists of parents, which a small solve need not load."""
-    from extbnsl.orders.parent_lists import lists_of_varsets
-    from extbnsl.orders.population import search_lists
-
-    lists = lists_of_varsets(*_families(component, context)[0])
-    patience = max(1, effort.patience // 2)  # a round has many kicks
-    found = search_lists(lists, context.workers, seed, on_better, patience=patience)
-    return Incumbent(found.order.astype(np.int64), found.cost)
-
-
-def _descended_of_many(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
-    """`_descended` by lists of parents."""
+    families, _ = _families(component, context)
+    if component.size <= QUICK:
+        given = order, np.ones(1, np.uint64), 0, context.workers.halt, byte_tables(*families)
+        missing, cost = context.workers.run(improve_order, *given)
+        return Incumbent(order, math.inf if missing else float(cost))
     from extbnsl.orders.parent_lists import lists_of_varsets
     from extbnsl.orders.population import improve_network
 
-    lists = lists_of_varsets(*_families(component, context)[0])
-    found = improve_network(order.tolist(), lists, context.workers)
+    found = improve_network(order.tolist(), lists_of_varsets(*families), context.workers)
     return Incumbent(found.order.astype(np.int64), found.cost)
-
-
-def _tables(component: Component, context: Context) -> tuple[ByteTables, NDArray[np.int64] | None]:
-    """The tables of the families, of the cheapest only if memory has no room for all, and an order that has a network
-    if not every order has one."""
-    families, feasible = _families(component, context)
-    return byte_tables(*families), feasible
 
 
 def _families(component: Component, context: Context) -> tuple[tuple[Lists, Lists], NDArray[np.int64] | None]:

@@ -90,7 +90,9 @@ class PieceSearch:
         if self.file is None or not self.at < len(self.pieces) == len(self.lists):
             return False
         piece, bounding = self.pieces[self.at], self.bounding
-        if bounding is not None and not (piece.order is None and bounding.fits(len(piece.variables))):
+        if bounding is not None and piece.order is not None:
+            return False
+        if bounding is not None and bounding.tree is not None and not bounding.tree.fits(len(piece.variables)):
             return False
         return are_steps(self.steps, len(self.variables)) and is_order(self.variables, range(len(self.variables)))
 

@@ -9,6 +9,7 @@ they are a better network than it.
 from dataclasses import replace
 from typing import Protocol
 
+from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.core.claims import NOT_PROVED
@@ -21,7 +22,6 @@ from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import (
     bounded_pieces,
-    branched_step,
     guided_pieces,
     joined_part,
     lower_bound,
@@ -35,12 +35,12 @@ from extbnsl.proof.division import (
     solved_piece,
     whole_component,
 )
-from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, Solved, may_polish
+from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, may_polish
 from extbnsl.proof.incumbents import find_better_left, find_better_rounded
 from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.searching import piece_sizes, searched_piece
 from extbnsl.proof.standing import Part, Standing
-from extbnsl.proof.steps import Step
+from extbnsl.proof.steps import Branched, Step, cuts_over
 
 
 class Steps(Protocol):
@@ -78,13 +78,14 @@ def solve_pieces(search: PieceSearch, steps: Steps) -> Part:
                 continue
         if found.proves(search.limit):
             answer = None
-        elif found.solved is not None:
-            answer = solved_piece(search.pieces[search.at], found.solved)
+        elif found.tree is not None:
+            assert found.tree.order is not None, "it has a network below its limit"
+            answer = solved_piece(search.pieces[search.at], found.tree.order, found.tree.cost)
         else:
             answer = steps.solve(search, found.guide)
-        if found.solved is None:
+        if found.tree is None:
             search = replace(search, multipliers=found.guide.multipliers)
-        search = with_answer(search, answer, steps.part, found.solved)
+        search = with_answer(search, answer, steps.part, found.tree)
         if answer is None:
             return proved_part(steps.part, search.steps)
     if any(piece.given_up for piece in search.pieces):
@@ -92,8 +93,9 @@ def solve_pieces(search: PieceSearch, steps: Steps) -> Part:
     return joined_part(search.pieces, search.steps)
 
 
-def with_answer(search: PieceSearch, answer: Piece | None, part: Part, solved: Solved | None = None) -> PieceSearch:
-    """The search with what has come of the piece that it is at, and with the step of the proof that shows it.
+def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tree | None = None) -> PieceSearch:
+    """The search with what has come of the piece that it is at, and with the step of the proof that shows it: by a tree
+    of branching, or else by a search.
 
     answer: None if no network below the limit is left to it, in view of what the part of the component is now.
     """
@@ -101,8 +103,12 @@ def with_answer(search: PieceSearch, answer: Piece | None, part: Part, solved: S
         steps = search.steps
     else:
         bound = piece_limit(search.pieces, search.at, part) if answer is None else answer.lower_bound
-        step = searched_step(search, bound) if solved is None else branched_step(search, solved.tree, bound)
-        steps = settled_steps(search, step)
+        if tree is None:
+            steps = settled_steps(search, searched_step(search, bound))
+        else:
+            variables = search.pieces[search.at].variables
+            step = Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
+            steps = settled_steps(search, step)
     pieces = (*search.pieces[: search.at], answer or search.pieces[search.at], *search.pieces[search.at + 1 :])
     return PieceSearch(search.component, pieces, steps=steps)
 
@@ -116,8 +122,8 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
     steps = _Proving(component, k, context, commits)
     search = standing.search
     if search is None or search.component != k:
-        part = solve_pieces(PieceSearch(k, whole_component(component)), steps)
-    elif search.state is None:
+        search = PieceSearch(k, whole_component(component))
+    if search.state is None:
         part = solve_pieces(search, steps)
     else:
         answer = steps.searched(search)
@@ -147,12 +153,19 @@ class _Proving:
         pieces, at, k = search.pieces, search.at, self._k
         piece = pieces[at]
         begun = search.bounding or Bounding(piece.left, piece.multipliers)
-        steps = _Steps(search)
+        steps, seen = search.steps, len(begun.passes)
+
+        def steps_with(passes: tuple[Multipliers, ...]) -> tuple[Step, ...]:
+            """The steps so far, with one over the whole component for each of the passes that is new."""
+            nonlocal steps, seen
+            steps += tuple(root_pass(search.pieces, at, one) for one in passes[seen:])
+            seen = len(passes)
+            return steps
 
         def on_step(reached: Bounding) -> float:
             bounded = bounded_pieces(pieces, at, reached)
             raise_bound(k, lower_bound(bounded), self._standing)
-            known = steps.with_passes(reached.passes)
+            known = steps_with(reached.passes)
             self._standing.search = replace(search, pieces=bounded, bounding=reached, steps=known, file=None, lists=())
             self._commits.commit_if_due()
             return self._standing.upper_bound - self._standing.lower_bound
@@ -166,7 +179,7 @@ class _Proving:
         with self._context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
             found = find_guide(begun, search.limit, self._context, on_step, on_solution, search.tried)
-            known = steps.with_passes(found.passes)
+            known = steps_with(found.passes)
             if not found.proved:
                 pieces = guided_pieces(pieces, at, found)
                 raise_bound(k, lower_bound(pieces), self._standing)
@@ -205,33 +218,14 @@ class _Proving:
         return answer
 
 
-class _Steps:
-    """The steps of a search so far, with the passes of the piece that it is at, each over the whole component."""
-
-    def __init__(self, search: PieceSearch) -> None:
-        self._search = search
-        self._known = list(search.steps)
-        self._seen = 0 if search.bounding is None else len(search.bounding.passes)
-
-    def with_passes(self, passes: tuple[Multipliers, ...]) -> tuple[Step, ...]:
-        """All, when the piece has these passes, which begin with those that it had before."""
-        new = passes[self._seen :]
-        self._known += [root_pass(self._search.pieces, self._search.at, one) for one in new]
-        self._seen = len(passes)
-        return tuple(self._known)
-
-
 def bounds_told(pieces: tuple[Piece, ...], found: Guided, limit: float, standing: Standing) -> list[str]:
     """What a piece's guide, or its falling apart, has brought below a limit: `pieces` as they are with it."""
-    if found.solved is not None:
+    if found.tree is not None:
         return ["solved by branching"]
     if found.proves(limit):
         return ["proved before any search"]
-    return [_left(pieces, found), standing.bounds_told()]
-
-
-def _left(pieces: tuple[Piece, ...], found: Guided) -> str:
+    left = f"{in_full(sum(costs.size for costs in found.guide.costs), 'parent set')} left"
     if found.pieces:
         largest = max(len(piece.variables) for piece in pieces)
-        return f"in {in_full(len(pieces), 'piece')} of up to {in_full(largest, 'variable')}"
-    return f"{in_full(sum(costs.size for costs in found.guide.costs), 'parent set')} left"
+        left = f"in {in_full(len(pieces), 'piece')} of up to {in_full(largest, 'variable')}"
+    return [left, standing.bounds_told()]

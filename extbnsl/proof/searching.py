@@ -13,7 +13,7 @@ from extbnsl.orders.local_search import USUAL
 from extbnsl.parents.components import Component
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import lower_bound, piece_limit, raise_bound
+from extbnsl.proof.division import lower_bound, piece_limit, raise_bound, solved_piece
 from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_grouping, tables_fit
 from extbnsl.proof.incumbents import find_better, number_of_tries
 from extbnsl.proof.pieces import Piece, PieceSearch
@@ -138,24 +138,19 @@ def _score_cache(search: PieceSearch, guide: Guide, context: Context) -> ScoreCa
 def _room(problem: SearchProblem, name: str, context: Context, commits: Commits) -> Room:
     """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
     threads = context.workers.threads
-    least = least_memory(problem, threads)
-    if least > context.memory_left:
-        needed = least + context.shelf.held
+    fixed = fixed_memory(problem, threads)
+    needed = context.shelf.held + fixed + least_room(threads)
+    if needed > context.memory:
         context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
         raise Stopped(MEMORY_LIMIT)
     store = context.store if context.store.in_use else None
-    return Room(context.memory_left - fixed_memory(problem, threads), store, commits.due, commits.unsaved, name)
+    return Room(context.memory_left - fixed, store, commits.due, commits.unsaved, name)
 
 
 def fixed_memory(problem: SearchProblem, threads: int) -> int:
     """Bytes of memory that a search takes beside its nodes and tasks."""
     reading = READING_BYTES if problem.score_cache else 0
     return problem.bytes + threads * (KERNEL_BYTES + reading)
-
-
-def least_memory(problem: SearchProblem, threads: int) -> int:
-    """The memory budget, in bytes, below which a search does not begin."""
-    return fixed_memory(problem, threads) + least_room(threads)
 
 
 def least_room(threads: int) -> int:
@@ -169,9 +164,9 @@ def _outcome(search: PieceSearch, problem: SearchProblem, state: SearchState, co
     solved = None
     if state.layer.nodes:
         folder = commits.store.folder
-        variables = [piece.variables[i] for group in search.groups for i in group]
-        order = tuple(variables[i] for i in optimal_order(state, problem.low_bits, folder))
-        solved = Piece(piece.variables, goal_cost(state.layer.runs, folder), order)
+        labels = [i for group in search.groups for i in group]
+        order = [labels[i] for i in optimal_order(state, problem.low_bits, folder)]
+        solved = solved_piece(piece, order, goal_cost(state.layer.runs, folder))
     standing.counters = standing.counted()
     standing.latest = None
     return solved
