@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import inputs
-from bench.work import Benchmark, Kernel, Work, of_run
+from bench.work import Benchmark, Work, of_run
 from extbnsl.bounds import patterns
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers, improve
 from extbnsl.bounds.lp import program, triples
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.multipliers import MEMBERS, UNIT, Multipliers, cluster_bound, families_of, reduce
-from extbnsl.bounds.patterns import backward_table, group_families, pattern_table
+from extbnsl.bounds.patterns import group_families, pattern_table
 from extbnsl.machine.workers import Workers
 
 GroupFamilies = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
@@ -55,10 +55,10 @@ def _group(tiny: bool) -> GroupFamilies:
     return group_families(scores.parents, scores.costs, range(5 if tiny else 18))
 
 
-def _tabled(kernel: Kernel, tiny: bool) -> Work:
+def _tabled(backward: bool, tiny: bool) -> Work:
     group = _group(tiny)
     width = group[2].size - 1
-    return Work(kernel, [group], width << (width - 1))
+    return Work(pattern_table, [(*group, backward)], width << (width - 1))
 
 
 def _polished(tiny: bool) -> None:
@@ -75,8 +75,8 @@ BENCHMARKS = (
     Benchmark("bounds.ascent.ascend_nodes", "node", _nodes),
     Benchmark("bounds.multipliers.reduce", "family and cut", _reduce),
     of_run("bounds.patterns._cut_to_group", patterns, "member and family", lambda a, _: a[0].size * a[1].size, _group),
-    Benchmark("bounds.patterns.pattern_table", "least cost", partial(_tabled, pattern_table)),
-    Benchmark("bounds.patterns.backward_table", "least cost", partial(_tabled, backward_table)),
+    Benchmark("bounds.patterns.pattern_table", "least cost", partial(_tabled, False)),
+    Benchmark("bounds.patterns.pattern_table/backward", "least cost", partial(_tabled, True)),
     of_run(
         "bounds.lp.separation.counting_families",
         program,

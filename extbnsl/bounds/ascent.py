@@ -14,9 +14,8 @@ from extbnsl.bounds.multipliers import (
     has,
     holds,
     is_cluster,
-    multipliers_of,
     reduce,
-    whole_units,
+    rounded_multipliers,
 )
 from extbnsl.kernels.bits import assign, lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
@@ -57,11 +56,9 @@ def find_multipliers(
         count, root = improve(families, cuts, weights, count, rounds, seed + number, workers.halt)
         return root, cuts[:count].copy(), weights[:count].copy()
 
-    if not rounds:
-        return workers.run(lambda: _in_units(families, *stream(0)[1:], workers.halt))
-    found = workers.map(stream, [(number,) for number in range(STREAMS)])
+    found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
     _, cuts, weights = max(found, key=lambda one: one[0])
-    return workers.run(_in_units, families, cuts, weights, workers.halt)
+    return workers.run(rounded_multipliers, families, cuts, weights, workers.halt)
 
 
 def ascended(families: FamilyArrays, seed: int, seconds: float) -> Multipliers:
@@ -69,19 +66,7 @@ def ascended(families: FamilyArrays, seed: int, seconds: float) -> Multipliers:
     cuts, weights = np.zeros((MOST_CUTS, MEMBERS, families.parents.shape[0]), np.uint64), np.zeros(MOST_CUTS)
     with halted_after(seconds) as halt:
         count, _ = improve(families, cuts, weights, 0, 0, seed, halt)
-    return _in_units(families, cuts[:count], weights[:count])
-
-
-def _in_units(
-    families: FamilyArrays,
-    cuts: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-    halt: NDArray[np.uint8] | None = None,
-) -> Multipliers:
-    """The bound of these cuts, the weights (k,) float64 in nats rounded down; without those of no weight. Of no use
-    once halt[0] is set."""
-    whole = whole_units(weights)
-    return multipliers_of(families, cuts[whole > 0], whole[whole > 0], halt)
+    return rounded_multipliers(families, cuts[:count], weights[:count])
 
 
 @inner

@@ -266,9 +266,15 @@ def no_multipliers(families: FamilyArrays) -> Multipliers:
     return multipliers_of(families, no_cuts(families.parents.shape[0]), np.zeros(0, np.int64))
 
 
-def whole_units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Multipliers in nats as whole UNITs, rounded down."""
-    return np.floor(np.minimum(weights / UNIT, MOST_UNITS / max(1, weights.size))).astype(np.int64)
+def rounded_multipliers(
+    families: FamilyArrays,
+    cuts: NDArray[np.uint64],
+    weights: NDArray[np.float64],
+    halt: NDArray[np.uint8] | None = None,
+) -> Multipliers:
+    """`multipliers_of` with the weights (k,) in nats, rounded down to whole UNITs; without cuts of no weight."""
+    whole = np.floor(np.minimum(weights / UNIT, MOST_UNITS / max(1, weights.size))).astype(np.int64)
+    return multipliers_of(families, cuts[whole > 0], whole[whole > 0], halt)
 
 
 @njit

@@ -94,43 +94,26 @@ def pattern_bytes(width: int) -> int:
 
 
 @njit
-def pattern_table(masks, costs, first):
+def pattern_table(masks, costs, first, backward=False):
     """The pattern database of one group of k variables: float64 (2^k,), entry A the least cost of the rest of it.
 
-    Families as from `group_families`. O(k^2 2^k) minima, k 2^(k - 1) doubles of working memory.
+    backward: for a search from the set of all variables to the empty one; then entry A is the least cost of A, with no
+    more of the group before it, and infinity if A has no order. Families as from `group_families`. O(k^2 2^k) minima,
+    k 2^(k - 1) doubles of working memory.
     """
     k = first.size - 1
     best = _best_scores(masks, costs, first)
     table = np.empty(1 << k)
-    table[-1] = 0.0
-    for a in range((1 << k) - 2, -1, -1):
+    begin = u64(0 if backward else (1 << k) - 1)  # whose entry is known
+    table[begin] = 0.0
+    for way in range(1, 1 << k):
+        a = begin ^ u64(way)
         least = np.inf
-        rest = u64((1 << k) - 1) & ~u64(a)
+        rest = u64(way)
         while rest:
             i = lowest(rest)
             rest &= rest - u64(1)
-            least = _smaller(least, best[i, _without(u64(a), i)] + table[u64(a) | (u64(1) << i)])
-        table[a] = least
-    return table
-
-
-@njit
-def backward_table(masks, costs, first):
-    """The pattern database of one group for a search from the set of all variables to the empty one: float64 (2^k,),
-    entry A the least cost of A, with no more of the group before it; infinity if A has no order. Otherwise as
-    `pattern_table`.
-    """
-    k = first.size - 1
-    best = _best_scores(masks, costs, first)
-    table = np.empty(1 << k)
-    table[0] = 0.0
-    for a in range(1, 1 << k):
-        least = np.inf
-        rest = u64(a)
-        while rest:
-            i = lowest(rest)
-            rest &= rest - u64(1)
-            least = _smaller(least, best[i, _without(u64(a), i)] + table[u64(a) ^ (u64(1) << i)])
+            least = _smaller(least, best[i, _without(a, i)] + table[a ^ (u64(1) << i)])
         table[a] = least
     return table
 

@@ -15,7 +15,7 @@ from extbnsl.bounds.multipliers import (
     families_of,
     multipliers_of,
     requirements,
-    whole_units,
+    rounded_multipliers,
 )
 
 N, SIZE = 12, 5  # 462 parent sets of five of the eleven others
@@ -82,8 +82,7 @@ def check_ties(seed, kind):
     assert count <= families.costs.size  # a step frees a family, and adds a cut
     assert (weights[:count] > ZERO).all()
     assert len(np.unique(cuts[:count], axis=0)) == count
-    whole = whole_units(weights[:count])
-    found = multipliers_of(families, cuts[:count], whole)
+    found = rounded_multipliers(families, cuts[:count], weights[:count])
     optimum = naive.optimal_cost_dp(N, naive.best_scores(naive.cost_table(N, given)))
     if np.isfinite(found.least).all():
         assert root == pytest.approx(found.root, abs=1e-6)
@@ -116,8 +115,7 @@ def check_nodes():
         families = arrays_of(given)
         cuts, weights = room()
         count, _ = improve(families, cuts, weights, 0, 0, seed, GO_ON)
-        whole = whole_units(weights[:count])
-        clusters = cluster_bound(multipliers_of(families, cuts[:count], whole), np.arange(N))
+        clusters = cluster_bound(rounded_multipliers(families, cuts[:count], weights[:count]), np.arange(N))
         nodes = np.random.default_rng(seed).integers(0, 1 << N, 30).astype(np.uint64)
         keep = np.empty(nodes.size, np.uint8)
         ascend_nodes(nodes, np.zeros(nodes.size), -np.inf, families, clusters, keep, GO_ON)

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.bounds.patterns import (
-    backward_table,
     group_bound,
     group_families,
     pattern_bytes,
@@ -106,7 +105,7 @@ def test_backward_a_group_is_the_problem_over_its_members(seed, n, data):
     """Entry A is the cost of A when all variables outside the group are before, and no more of the group."""
     scores, best = problem(seed, n)
     group = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))
-    table = backward_table(*group_families(scores.parents, scores.costs, group))
+    table = pattern_table(*group_families(scores.parents, scores.costs, group), True)
     outside = (1 << n) - 1 & ~sum(1 << v for v in group)
     k = len(group)
     least = np.full(2**k, np.inf)

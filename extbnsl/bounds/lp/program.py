@@ -33,17 +33,17 @@ from extbnsl.bounds.lp.separation import (
     shrink_clusters,
     solution_of,
 )
-from extbnsl.bounds.lp.triples import grow_triples, ordered, varsets_of, violated_triples
+from extbnsl.bounds.lp.triples import grow_triples, ordered, violated_triples
 from extbnsl.bounds.multipliers import (
     MEMBERS,
     FamilyArrays,
     Multipliers,
-    multipliers_of,
     no_cuts,
+    rounded_multipliers,
     single_cuts,
     unions,
-    whole_units,
 )
+from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Workers
 
 if TYPE_CHECKING:
@@ -135,8 +135,7 @@ class Program:
         solution = self._highs.getSolution()
         self._x = np.array(solution.col_value)[1:]
         self._weights = np.maximum(0.0, np.array(solution.row_dual)[self._n :])
-        whole = whole_units(self._weights)
-        self._found = multipliers_of(self.families, self.cuts[whole > 0], whole[whole > 0], halt)
+        self._found = rounded_multipliers(self.families, self.cuts, self._weights, halt)
         return max(1, effort - int(self._highs.getInfo().simplex_iteration_count))
 
     def copies(self, number: int) -> list["Program"]:
@@ -211,7 +210,8 @@ class Program:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
         """Violated cuts of three clusters that are known, of the cuts and of the last turns, or small, and by how much;
         and the effort that is left."""
-        small = [varsets_of(members, self.cuts.shape[2]) for members in (np.arange(self._n)[:, None], arcs)]
+        single = np.eye(self._n, dtype=bool)
+        small = as_varsets(single), as_varsets(single[arcs[:, 0]] | single[arcs[:, 1]])
         of_cuts = [cuts[cuts.any(axis=2)] for cuts in (self.cuts, grown)]
         steps = min(MOST_STEPS, effort * STEPS)
         known = np.concatenate([*small, *of_cuts, *self._near])

@@ -21,6 +21,7 @@ from extbnsl.bounds.multipliers import count_times, holds
 from extbnsl.kernels.bits import assign, lowest, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.kernels.random import new_state, random_below
+from extbnsl.kernels.varsets import unpacked
 
 ROUNDING = 1e-9  # of the sums
 
@@ -47,15 +48,15 @@ class Solution(NamedTuple):
 def solution_of(support: Support, n: int) -> Solution:
     """The families of a solution over n variables, for kernels; O(families times n)."""
     varsets, child, x = support
-    bits = np.unpackbits(np.ascontiguousarray(varsets.T).view(np.uint8), axis=1, bitorder="little")
-    family, parents = np.nonzero(bits)
+    counts, parents = unpacked(varsets.T)
+    family = np.repeat(np.arange(x.size), counts)
     own, having = np.argsort(child, kind="stable"), np.argsort(parents, kind="stable")
-    each, everyone = np.arange(x.size + 1), np.arange(n + 1)
+    everyone = np.arange(n + 1)
     return Solution(
         child,
         x,
-        np.ascontiguousarray(parents),  # which numpy gives as a column of a table
-        np.searchsorted(family, each),
+        parents,
+        np.append(0, counts.cumsum()),
         own,
         np.searchsorted(child[own], everyone),
         family[having],
@@ -285,9 +286,8 @@ def _peel_or_restore(solution, members, hits, queue, v, left):
 def arcs_of(support: Support) -> NDArray[np.int64]:
     """The child and parent of each arc in the families of a solution: (a, 2)."""
     parents, child, _ = support
-    bits = np.unpackbits(np.ascontiguousarray(parents.T).view(np.uint8), axis=1, bitorder="little")
-    family, parent = np.nonzero(bits)
-    return np.unique(np.column_stack([child[family], parent]), axis=0)
+    counts, members = unpacked(parents.T)
+    return np.unique(np.column_stack([np.repeat(child, counts), members]), axis=0)
 
 
 def joined_threes(arcs: NDArray[np.int64], n: int) -> NDArray[np.int64]:

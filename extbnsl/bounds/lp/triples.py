@@ -263,14 +263,6 @@ def find_triples(patterns, sums, x, steps, found, violations, halt):
     return max(np.int64(0), steps)
 
 
-def varsets_of(members: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
-    """The varsets (k, words) of these members (k, some)."""
-    varsets = np.zeros((len(members), words), np.uint64)
-    for column in members.T:
-        varsets[np.arange(len(members)), column >> 6] |= np.uint64(1) << (column & 63).astype(np.uint64)
-    return varsets
-
-
 def _nearest(
     support: Support, clusters: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]:

@@ -24,7 +24,7 @@ from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.fixing import round_ns
 from extbnsl.bounds.groups import Grouping
 from extbnsl.bounds.multipliers import UNIT, ClusterBound, Multipliers, cluster_bound, families_of, no_multipliers
-from extbnsl.bounds.patterns import GroupBound, backward_table, group_bound, group_families
+from extbnsl.bounds.patterns import GroupBound, group_bound, group_families, pattern_table
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined
 from extbnsl.kernels.varsets import renumber
@@ -81,8 +81,8 @@ def _backward(grouping: Grouping, scores: LocalScores, context: Context) -> list
     """The tables of the groups for the other way."""
     if not context.methods.patterns:
         return [table[::-1] for table in grouping.tables]
-    own = [group_families(scores.parents, scores.costs, group) for group in grouping.groups]
-    return context.workers.map(backward_table, own)
+    own = [(*group_families(scores.parents, scores.costs, group), True) for group in grouping.groups]
+    return context.workers.map(pattern_table, own)
 
 
 def _multipliers(scores: LocalScores, context: Context) -> Multipliers:
