@@ -36,16 +36,6 @@ class Grouping:
     def root(self) -> float:
         return sum(float(t[0]) for t in self.tables)
 
-    def check(self) -> None:
-        """Assert every invariant: groups without common members, ascending, a table of all their subsets for each."""
-        assert len(self.groups) == len(self.tables), "a table for each group"
-        members = [v for group in self.groups for v in group]
-        assert sorted(members) == list(range(len(members))), "each variable is in one group"
-        for group, table in zip(self.groups, self.tables, strict=True):
-            assert group == tuple(sorted(group)), "ascending"
-            assert table.size == 1 << len(group), "an entry for each subset"
-            assert table[-1] == 0.0, "nothing is missing from the whole group"
-
 
 FamiliesByChild = tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]
 

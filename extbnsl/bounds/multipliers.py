@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from extbnsl.core.codec import IN_FILE, UNKEPT
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
-from extbnsl.kernels.varsets import WORD_BITS, pack, renumber, words
+from extbnsl.kernels.varsets import WORD_BITS, renumber, words
 from extbnsl.machine.workers import unhalted
 
 MEMBERS = 3  # clusters of a cut, at most
@@ -144,19 +144,6 @@ class FamilyArrays(NamedTuple):
     costs: NDArray[np.float64]
     first: NDArray[np.int64]
 
-    def check(self) -> None:
-        """Assert every invariant: each row of one child, no child its own parent or one that is not there."""
-        assert self.first[0] == 0, "the first child's families come first"
-        assert self.first[-1] == self.costs.size == self.parents.shape[1], "every family is some child's"
-        assert (np.diff(self.first) >= 0).all(), "children in order"
-        assert not np.isnan(self.costs).any(), "costs are numbers"
-        n = self.first.size - 1
-        assert self.parents.shape[0] == words(n), "as many words as the variables need"
-        varsets, everyone = np.ascontiguousarray(self.parents.T), pack(range(n), n)
-        assert not (varsets & ~everyone).any(), "parents are variables"
-        for x in range(n):
-            assert not (varsets[self.first[x] : self.first[x + 1]] & pack((x,), n)).any(), "no child is its own parent"
-
 
 def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> FamilyArrays:
     """Families of parents[X] (m_X, words) and costs[X] (m_X,)."""
@@ -180,26 +167,6 @@ class Multipliers:
     def root(self) -> float:
         return float(self.weights @ requirements(self.cuts)) * UNIT + float(self.least.sum())
 
-    def check(self, families: FamilyArrays) -> None:
-        """Assert every invariant: multipliers of these families, of cuts as `cuts` says, that leave no cost below 0."""
-        assert self.cuts.shape == (self.weights.size, MEMBERS, families.parents.shape[0]), "one weight for each cut"
-        assert (self.weights > 0).all(), "multipliers are above zero"
-        members = np.any(self.cuts, axis=2)
-        assert members[:, 0].all(), "every cut has a cluster"
-        assert (members[:, :-1] >= members[:, 1:]).all(), "clusters without members come last"
-        assert self.least.size == families.first.size - 1, "one least cost for each child"
-        assert self.reduced.size == families.costs.size, "one reduced cost for each family"
-        for lo, hi in itertools.pairwise(families.first.tolist()):
-            assert lo == hi or self.reduced[lo:hi].min() == 0.0, "above the least of the child"
-
-    def value(self, varset: int) -> float:
-        """h1 of one varset."""
-        waiting = 0
-        for cut, weight in zip(self.cuts, self.weights.tolist(), strict=True):
-            masks = [sum(int(word) << WORD_BITS * w for w, word in enumerate(row)) for row in cut]
-            waiting += (sum(bool(mask) and not mask & varset for mask in masks) + 1) // 2 * weight
-        return waiting * UNIT + sum(float(mu) for x, mu in enumerate(self.least) if not varset >> x & 1)
-
 
 class ClusterBound(NamedTuple):
     """h1 of a component of at most 64 variables, ready for the search: masks (t,) uint64 and weights (t,) int64 of the
@@ -212,16 +179,6 @@ class ClusterBound(NamedTuple):
     waiting: NDArray[np.float64]
     cuts: NDArray[np.uint64]
     multipliers: NDArray[np.int64]
-
-    def check(self) -> None:
-        """Assert every invariant: distinct unions that weigh something, which make up the cuts."""
-        assert self.masks.size == self.weights.size == np.unique(self.masks).size, "one weight for each union"
-        assert (self.masks != 0).all(), "unions have members"
-        assert (self.weights != 0).all(), "they weigh something"
-        assert self.waiting.shape == (8, 256), "a row for each byte"
-        assert (self.waiting[:, 255] == 0.0).all(), "who is there waits for nothing"
-        assert self.cuts.shape == (self.multipliers.size, MEMBERS, 1), "one multiplier for each cut"
-        assert int(self.weights.sum()) == int(self.multipliers @ requirements(self.cuts)), "the same bound at the root"
 
 
 def _no_clusters() -> ClusterBound:

@@ -30,22 +30,6 @@ class GroupBound(NamedTuple):
     shift: NDArray[np.int64]
     width: NDArray[np.int64]
 
-    def check(self) -> None:
-        """Assert every invariant: groups that cover the variables, and tables one after the other."""
-        assert self.start.size == self.shift.size == self.width.size, "one of each for every group"
-        assert self.shift.tolist() == [0, *np.cumsum(self.width)[:-1].tolist()], "groups of neighbouring bits"
-        ends = np.cumsum(1 << self.width)
-        assert self.start.tolist() == [0, *ends[:-1].tolist()], "tables in order"
-        assert self.tables.size == ends[-1], "an entry for each subset of a group"
-        assert (self.tables[ends - 1] == 0.0).all(), "nothing is missing from a whole group"
-
-    def value(self, varset: int) -> float:
-        """h of one varset."""
-        total = 0.0
-        for start, shift, width in zip(self.start.tolist(), self.shift.tolist(), self.width.tolist(), strict=True):
-            total += float(self.tables[start + (varset >> shift & (1 << width) - 1)])
-        return total
-
 
 def group_bound(tables: Sequence[NDArray[np.float64]]) -> GroupBound:
     """The bound whose group g has tables[g], of length 2^width."""

@@ -33,16 +33,6 @@ class Ancestry(NamedTuple):
     reduced: NDArray[np.float64]
     first: NDArray[np.int64]
 
-    def check(self) -> None:
-        """Assert every invariant: single variables, sets in ascending size, then everything; families by child."""
-        assert self.allowed.size == 256, "a set for each number"
-        assert (np.bitwise_count(self.allowed[:VARIABLES]) == 1).all(), "single variables come first"
-        assert (np.diff(np.bitwise_count(self.allowed[VARIABLES:]).astype(np.int64)) >= 0).all(), "in ascending size"
-        assert self.allowed[ALL_SUCCESSORS] == ~np.uint64(0), "the last stands for all variables"
-        assert self.parents.size == self.reduced.size, "one reduced cost for each family"
-        assert self.first.size == 0 or self.first[-1] == self.parents.size, "every family is some child's"
-        assert (self.reduced >= 0.0).all(), "above the least of the child"
-
 
 def _allowed(sets: NDArray[np.uint64]) -> NDArray[np.uint64]:
     allowed = np.full(256, ~np.uint64(0))

@@ -75,20 +75,6 @@ class Nodes:
         starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
         return Nodes(self.highs[counts > 0], starts, *(column[keep] for column in self.columns))
 
-    def check(self, low_bits: int, size: int) -> None:
-        """Assert every invariant: columns of one length, sorted, duplicate-free, varsets of `size` variables."""
-        assert self.starts.size == self.highs.size + 1, "one start per partition and the end"
-        assert self.starts[0] == 0, "the first partition starts at 0"
-        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.successors.size, (
-            "column lengths"
-        )
-        assert self.best.shape[0] == self.lows.size, "a row per node"
-        assert (np.diff(self.starts) > 0).all(), "no partition is empty"
-        varsets = self.varsets(low_bits)
-        assert (varsets[1:] > varsets[:-1]).all(), "sorted without duplicates"
-        assert (np.bitwise_count(varsets) == size).all(), "every node has `size` variables"
-        assert np.isfinite(self.g).all(), "finite costs"
-
 
 def joined(pieces: Sequence[Nodes]) -> Nodes:
     """Pieces that follow each other as one; a single one is handed back as it is."""
@@ -137,18 +123,6 @@ class Run:
     @property
     def files(self) -> tuple[StoredFile, ...]:
         return tuple(file for file in (self.varsets, self.costs) if file is not None)
-
-    def check(self) -> None:
-        """Assert every invariant: a run of some nodes, in memory or in files, with fences up to its end."""
-        assert self.size >= self.partitions > 0, "every partition has a node"
-        assert self.first <= self.last, "partitions in order"
-        assert self.nodes is not None or self.varsets is not None, "it is in memory or in files"
-        assert self.costs is None or self.varsets is not None, "costs go first"
-        if self.fence_highs.size:
-            assert (np.diff(self.fence_highs.astype(np.int64)) > 0).all(), "fences ascend"
-            assert (np.diff(self.fence_nodes) > 0).all(), "and so do the nodes below them"
-            assert (self.fence_highs[0], self.fence_highs[-1]) == (self.first, self.last + 1), "from end to end"
-            assert (self.fence_nodes[-1], self.fence_partitions[-1]) == (self.size, self.partitions), "all of them"
 
     def is_sound(self) -> bool:
         """Whether it may be committed: it is in files."""

@@ -3,7 +3,6 @@
 From the end of a search its order is found by walking back over the closed layers (Malone et al. 2011, Section 5.5).
 """
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -118,27 +117,6 @@ class SearchState:
             cache=self.cache,
         )
 
-    def check(self, variables: int) -> None:
-        """Assert every invariant: layers in order, their runs sorted and apart, counters that fit them."""
-        size = self.layer.size
-        assert 0 <= size <= variables, "a layer of the search"
-        assert len(self.closed) == size, "every layer before is closed"
-        for runs in (*self.closed, self.layer.runs, self.following):
-            for run in runs:
-                run.check()
-            assert all(a.last < b.first for a, b in itertools.pairwise(runs)), "runs follow each other"
-        assert len({_has_costs(run) for runs in self.closed for run in runs}) <= 1, "all closed layers alike"
-        assert all(run.last < self.position for run in self.following), "what follows lies below the position"
-        nodes = [sum(run.size for run in runs) for runs in (*self.closed, self.layer.runs)]
-        assert self.kept == sum(nodes), "kept: all complete layers"
-        assert self.expanded == sum(nodes[:-1]), "expanded: the closed layers"
-        assert self.peak == max(nodes), "peak: the largest complete layer"
-        assert self.edges_in + self.edges_out <= self.generated, "edges in all"
-        assert nodes[-1] <= max(1, self.edges_in), "a node has an edge that leads to it"
-        assert self.following_nodes <= self.edges_out, "a node has an edge that leads to it"
-        assert (self.least_f == np.inf) == (nodes[-1] == 0), "f is finite where there are nodes"
-        assert not self.to_commit or all(run.files for run in self.runs), "what is committed is in files"
-
     def filed(self) -> "SearchState":
         """The state without what it has in memory; all its runs must be in files."""
         return replace(
@@ -147,10 +125,6 @@ class SearchState:
             following=_filed(self.following),
             closed=tuple(_filed(runs) for runs in self.closed),
         )
-
-
-def _has_costs(run: Run) -> bool:
-    return run.costs is not None if run.nodes is None else run.nodes.g.size > 0
 
 
 def _filed(runs: tuple[Run, ...]) -> tuple[Run, ...]:

@@ -10,6 +10,7 @@ from cases import random_dataset, random_families, scores_of, shelf_of
 from fixed import count, rooted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from search_invariants import check_clusters, check_families, check_multipliers, cluster_value
 
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.multipliers import MEMBERS, UNIT, cluster_bound, families_of, multipliers_of, requirements
@@ -65,10 +66,10 @@ def with_random_cuts(scores, seed, rounds=2):
 def test_h1_is_admissible_and_consistent(seed, n, rounds, triples):
     scores, best = random_problem(seed, n)
     multipliers = with_random_cuts(scores, seed, rounds) if triples else found(scores, rounds, seed % 1000)
-    families_in(scores).check()
-    multipliers.check(families_in(scores))
+    check_families(families_in(scores))
+    check_multipliers(multipliers, families_in(scores))
     rest = cost_to_go(n, best)
-    h = {varset: multipliers.value(varset) for varset in range(1 << n)}
+    h = {varset: cluster_value(multipliers, varset) for varset in range(1 << n)}
     assert h[0] == pytest.approx(multipliers.root, abs=1e-9)
     assert abs(h[(1 << n) - 1]) < 1e-9
     for varset in range(1 << n):
@@ -146,12 +147,12 @@ def test_relabelling(seed, n):
     multipliers = with_random_cuts(scores, seed)
     new = np.random.default_rng(seed).permutation(n)
     bound = cluster_bound(multipliers, new)
-    bound.check()
+    check_clusters(bound)
     for varset in range(0, 1 << n, 3):
         moved = sum(1 << int(new[x]) for x in range(n) if varset >> x & 1)
         outside = sum(int(w) for m, w in zip(bound.masks, bound.weights, strict=True) if not int(m) & moved)
         waiting = sum(float(bound.waiting[b, moved >> 8 * b & 255]) for b in range(8))
-        assert outside * UNIT + waiting == pytest.approx(multipliers.value(varset), abs=1e-9)
+        assert outside * UNIT + waiting == pytest.approx(cluster_value(multipliers, varset), abs=1e-9)
 
 
 def test_check_finds_what_is_broken():
@@ -167,7 +168,7 @@ def test_check_finds_what_is_broken():
         families._replace(first=families.first[::-1]),
     ):
         with pytest.raises(AssertionError):
-            broken.check()
+            check_families(broken)
     for change in (
         {"weights": -multipliers.weights},
         {"cuts": multipliers.cuts[:, ::-1]},
@@ -175,7 +176,7 @@ def test_check_finds_what_is_broken():
         {"least": multipliers.least[1:]},
     ):
         with pytest.raises(AssertionError):
-            replace(multipliers, **change).check(families)
+            check_multipliers(replace(multipliers, **change), families)
     for change in (
         {"masks": np.zeros_like(bound.masks)},
         {"weights": bound.weights + 1},
@@ -183,7 +184,7 @@ def test_check_finds_what_is_broken():
         {"multipliers": bound.multipliers[1:]},
     ):
         with pytest.raises(AssertionError):
-            bound._replace(**change).check()
+            check_clusters(bound._replace(**change))
 
 
 def networks_below(n, families, limit):
@@ -250,5 +251,5 @@ def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slac
     for varset in range(1 << n):
         if g[varset] + rest[varset] < limit - 1e-6:
             assert keep[varset]
-        if g[varset] + multipliers.value(varset) >= limit + 1e-6:
+        if g[varset] + cluster_value(multipliers, varset) >= limit + 1e-6:
             assert not keep[varset]

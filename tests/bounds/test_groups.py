@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import random_families, scores_of
+from search_invariants import check_grouping
 from watched import watched
 
 from extbnsl.bounds.groups import (
@@ -44,7 +45,7 @@ def found(families, widest, threads=1, seed=0, rounds=ROUNDS):
 def test_groups_partition_the_variables(seed, n, widest):
     families = families_of(seed, n)
     grouping = found(families, widest)
-    grouping.check()
+    check_grouping(grouping)
     assert sorted(v for g in grouping.groups for v in g) == list(range(n))
     assert max(len(g) for g in grouping.groups) <= widest
     assert len(grouping.groups) == -(-n // widest)

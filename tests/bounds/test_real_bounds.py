@@ -9,6 +9,7 @@ import pytest
 from calling import called
 from cases import dataset_of, shelf_of
 from fixed import best_at_root, best_spread
+from search_invariants import cluster_value, group_value
 from test_clusters import random_cuts
 
 import extbnsl.bounds.lp.program
@@ -90,11 +91,11 @@ def test_cluster_bounds(projected, kind, monkeypatch):
     scores, best, rest = projection(*projected)
     families = families_of(scores.parents, scores.costs)
     multipliers = multipliers_for(kind, families)
-    h1 = np.array([multipliers.value(varset) for varset in range(1 << N)])
+    h1 = np.array([cluster_value(multipliers, varset) for varset in range(1 << N)])
     groups = [list(range(6)), list(range(6, 12))]
     tables = [pattern_table(*group_families(scores.parents, scores.costs, group)) for group in groups]
     patterns = group_bound(tables)
-    both = np.maximum(h1, [patterns.value(varset) for varset in range(1 << N)])
+    both = np.maximum(h1, [group_value(patterns, varset) for varset in range(1 << N)])
     for h in (h1, both):
         assert (h <= rest + 1e-9).all()
         assert abs(h[-1]) < 1e-9

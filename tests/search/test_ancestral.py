@@ -8,6 +8,7 @@ from calling import called
 from cases import random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from search_invariants import check_ancestry, cluster_value
 
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of
@@ -75,7 +76,7 @@ def test_the_smallest_closed_set(seed, n, slack):
     scores, multipliers = problem(seed, n)
     reduced = reduced_of(scores, multipliers)
     own = ancestry(scores.parents, tuple(reduced), np.zeros(0, np.uint64))
-    own.check()
+    check_ancestry(own)
     everything, par = np.uint64((1 << n) - 1), np.empty(64, np.uint64)
     for varset in range((1 << n) - 1):
         found = int(closed_set(np.uint64(varset), everything, slack, own, par))
@@ -97,7 +98,7 @@ def test_h1_of_the_kernels_is_that_of_the_formula(seed, n, low_bits):
         count = VECTOR * int(near_clusters(np.uint64(high), low_bits, near))
         outside = sum(int(w) for m, w in zip(masks[:count], weights[:count], strict=True) if not int(m) & varset)
         total = outside * UNIT + sum(clusters.waiting[b, varset >> 8 * b & 255] for b in range(8))
-        assert total == pytest.approx(multipliers.value(varset), abs=1e-9)
+        assert total == pytest.approx(cluster_value(multipliers, varset), abs=1e-9)
         assert all(not int(m) & high for m, w in zip(masks[:count], weights[:count], strict=True) if w)
 
 
@@ -109,14 +110,14 @@ def test_the_set_of_many_nodes_is_that_of_each():
     found = closed_sets_of(varsets, g, 7, clusters, own, limit, unhalted())
     par = np.empty(64, np.uint64)
     for varset, cost, closed in zip(varsets, g, found, strict=True):
-        slack = limit - cost - multipliers.value(int(varset))
+        slack = limit - cost - cluster_value(multipliers, int(varset))
         assert closed == closed_set(varset, np.uint64(127), slack, own, par)
 
 
 def test_numbers_stand_for_the_smallest_set_that_holds_a_nodes():
     sets = np.array([0b1110, 0b110, 0b11110000], np.uint64)
     own = ancestry((np.zeros((1, 1), np.uint64),), (np.zeros(1),), sets)
-    own.check()
+    check_ancestry(own)
     allowed = own.allowed
 
     def number(closed, outside=0b11111111):

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import as_kept, search_state
 from patching import shrink
+from search_invariants import check_groups, check_nodes, check_run, check_state, group_value
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays, write_arrays
@@ -58,7 +59,7 @@ class Problem:
         self.optimum = naive.optimal_cost_dp(n, self.best)
 
     def ready(self, limit=math.inf, path_extension=False):
-        self.bound.check()
+        check_groups(self.bound)
         return search_problem(self.scores.parents, self.scores.costs, self.bound, limit, path_extension)
 
     def naive_layers(self, limit, path_extension):
@@ -75,7 +76,7 @@ class Problem:
                 for x in ready[:1] if extend else outside:
                     edges += 1
                     node, cost = varset | 1 << x, g + self.best[x, varset]
-                    if cost + self.bound.value(node) < limit:
+                    if cost + group_value(self.bound, node) < limit:
                         following[node] = min(following.get(node, (math.inf, 255)), (cost, x))
             found[-1] = (layer, edges)
             layer = following
@@ -95,7 +96,7 @@ def ends(states):
     """Those of the states that are the first with their layer."""
     found = []
     for state in states:
-        state.check(64)
+        check_state(state, 64)
         if not found or state.layer.size != found[-1].layer.size:
             found.append(state)
     return found
@@ -112,7 +113,7 @@ def nodes_of(state, ready, folder=None):
             nodes = Nodes(
                 varsets["highs"], starts, varsets["lows"], varsets["leaf"], costs["g"], costs[SUCCESSORS], costs["best"]
             )
-        nodes.check(ready.low_bits, state.layer.size)
+        check_nodes(nodes, ready.low_bits, state.layer.size)
         assert (run.first, run.last) == (nodes.highs[0], nodes.highs[-1])
         assert (run.size, run.partitions) == (nodes.lows.size, nodes.highs.size)
         for column, part in zip(
@@ -177,7 +178,7 @@ def test_nodes_are_those_of_the_obvious_search(seed, n, pattern, path_extension,
         assert dict(zip(varsets, zip(g, leaf, strict=True), strict=True)) == nodes
         assert states[k].generated == generated
         if k:
-            assert states[k].least_f == min(cost + problem.bound.value(v) for v, (cost, _) in nodes.items())
+            assert states[k].least_f == min(cost + group_value(problem.bound, v) for v, (cost, _) in nodes.items())
         generated += edges
     if len(expected) == n + 1:
         assert slack > 0
@@ -246,7 +247,7 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
         seen, committed = {}, []
         with Workers(threads) as workers:
             for state in search_layers(ready, workers, room):
-                state.check(n)
+                check_state(state, n)
                 if state.to_commit:
                     assert all(run.files for run in state.runs)
                     committed.append(as_kept(state))
@@ -412,7 +413,7 @@ def test_a_stop_leaves_a_state_that_can_be_committed(tmp_path):
 
 def test_check_finds_broken_states():
     state = searched(Problem(3, 6).ready())[3]
-    state.check(6)
+    check_state(state, 6)
     (run,) = state.layer.runs
     twice = replace(state.layer, runs=(run, run))
     for change in (
@@ -425,15 +426,15 @@ def test_check_finds_broken_states():
         {"to_commit": True},
     ):
         with pytest.raises(AssertionError):
-            replace(state, **change).check(6)
+            check_state(replace(state, **change), 6)
     with pytest.raises(AssertionError):
-        replace(run, fence_nodes=run.fence_nodes + 1).check()
+        check_run(replace(run, fence_nodes=run.fence_nodes + 1))
 
 
 def test_check_finds_broken_nodes():
     ready = Problem(3, 6).ready()
     nodes = whole_layer(searched(ready)[3])
-    nodes.check(ready.low_bits, 3)
+    check_nodes(nodes, ready.low_bits, 3)
     for change in (
         {"lows": nodes.lows[::-1].copy()},
         {"g": np.full_like(nodes.g, np.inf)},
@@ -441,6 +442,6 @@ def test_check_finds_broken_nodes():
         {"lows": np.repeat(nodes.lows[:1], nodes.lows.size)},
     ):
         with pytest.raises(AssertionError):
-            replace(nodes, **change).check(ready.low_bits, 3)
+            check_nodes(replace(nodes, **change), ready.low_bits, 3)
     with pytest.raises(AssertionError):
-        nodes.check(ready.low_bits, 2)
+        check_nodes(nodes, ready.low_bits, 2)
