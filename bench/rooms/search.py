@@ -12,7 +12,7 @@ from bench.work import Benchmark, Work, of_run
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import Claim
-from extbnsl.files.arrays import write_arrays
+from extbnsl.files.store import Store
 from extbnsl.parents.components import Component
 from extbnsl.proof import guide
 from extbnsl.proof.guide import Guide, weighed_grouping, with_ancestors
@@ -65,15 +65,18 @@ def _folder() -> TemporaryDirectory[str]:
     return TemporaryDirectory(prefix="bench-")
 
 
+def _filed(run: Run, stem: str) -> Run:
+    """The run with its columns in files as well."""
+    return write_run(run, stem, Store(Path(_folder().name), inputs.MEMORY))
+
+
 def _written(tiny: bool) -> Work:
-    write = partial(write_arrays, Path(_folder().name))
-    return Work(write_run, [(_run(tiny), "written", write)], _run(tiny).size)
+    return Work(_filed, [(_run(tiny), "written")], _run(tiny).size)
 
 
 def _loaded(tiny: bool) -> Work:
-    folder = Path(_folder().name)
-    run = in_files_only(write_run(_run(tiny), "loaded", partial(write_arrays, folder)))
-    return Work(load_sources, [(run, run.first, run.last + 1, folder)], run.size)
+    run = in_files_only(_filed(_run(tiny), "loaded"))
+    return Work(load_sources, [(run, run.first, run.last + 1, Path(_folder().name))], run.size)
 
 
 def _planned(tiny: bool) -> Work:

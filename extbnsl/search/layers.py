@@ -6,6 +6,7 @@ to files, run by run: a layer that fits is the case of no such run. Because a ta
 partitions together before anything is written, no duplicate ever reaches a file, and nothing has to be merged later.
 """
 
+import contextlib
 import itertools
 import math
 import time
@@ -21,7 +22,7 @@ from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import Run, discard, file_bytes, joined, node_bytes, run_in_memory
+from extbnsl.search.runs import Run, file_bytes, joined, node_bytes, run_in_memory
 from extbnsl.search.state import SearchState, start_state, stored
 from extbnsl.search.targets import Block, plan
 from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
@@ -104,7 +105,6 @@ class _LayerSearch:
         self._problem = problem
         self._workers = workers
         self._room = room
-        self._folder = None if room.store is None else room.store.folder
         self._node_bytes = room.node_bytes(workers.threads)
         following_bytes = node_bytes(problem.row_width(state.layer.size + 1))
         self._run_nodes = max(1, room.task_bytes(workers.threads) // (8 * following_bytes))
@@ -203,7 +203,7 @@ class _LayerSearch:
             memory=max(0.0, memory / ahead),
             disk=max(0, disk // ahead),
             write=self._unsaved > self._room.unsaved,
-            folder=self._folder,
+            folder=None if store is None else store.folder,
             stem=names.nodes(names.layer(self._room.name, self._state.layer.size + 1), block.first),
             compress=store is not None and store.compress,
             closely=self._room.is_short(self._memory, self._workers.threads),
@@ -227,8 +227,11 @@ class _LayerSearch:
         self._state = self._state.with_expansion(expansion)
 
     def _forget(self, expansion: Expansion) -> None:
-        """Undo what a task has done."""
-        discard((file for run in expansion.runs for file in run.files), self._folder)
+        """Delete what a task has written, as far as that can be done."""
+        for file in (file for run in expansion.runs for file in run.files):
+            assert self._room.store is not None, "files lie in a folder"
+            with contextlib.suppress(OSError):
+                (self._room.store.folder / file.name).unlink()
 
     def _finish(self) -> None:
         """Close the layer and go on to the next one."""

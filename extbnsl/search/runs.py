@@ -5,10 +5,9 @@ the search, for reconstruction (Malone et al. 2011, Section 5.5); the costs, wit
 go when the layer has been expanded.
 """
 
-import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,14 +19,13 @@ from numpy.typing import NDArray
 from extbnsl.core.codec import UNKEPT, Readers, Whole, Within, decode
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_arrays
+from extbnsl.files.store import Store
 
 ANCESTOR_BYTES = 3  # of one node in the columns that reconstruction needs
 PARTITION_BYTES = 16
 NO_LEAF = np.uint8(255)  # of the empty varset
 SUCCESSORS = "forced"  # the name of that column in files, since their first format
 FENCE_NODES = 1024  # from one fence to the next, about
-
-Write = Callable[[str, Mapping[str, NDArray], bool], StoredFile]  # named arrays as a file, compressed or not
 
 
 def node_bytes(row_width: int) -> int:
@@ -147,19 +145,19 @@ def file_bytes(run: Run, most: float = math.inf) -> int:
     return run.memory + run.memory // 500 + 2 * HEADER_BYTES * math.ceil(max(1.0, run.size / most))
 
 
-def write_run(run: Run, stem: str, write: Write, compress: bool = False) -> Run:
+def write_run(run: Run, stem: str, store: Store) -> Run:
     """The run with its columns in files as well, named by `stem`: the varsets, which stay and may be compressed, and,
-    unless they are gone already, the costs."""
+    unless they are gone already, the costs. Raises as `Store.write` does."""
     if run.nodes is None or run.varsets is not None:
         return run
     nodes = run.nodes
     counts = np.diff(nodes.starts).astype(np.uint32)
     ancestry: dict[str, NDArray] = {"highs": nodes.highs, "counts": counts, "lows": nodes.lows, "leaf": nodes.leaf}
-    written = replace(run, varsets=write(names.varsets_file(stem), ancestry, compress))
+    written = replace(run, varsets=store.write(names.varsets_file(stem), ancestry, store.compress))
     if nodes.g.size == 0:
         return written
     to_expand: dict[str, NDArray] = {"g": nodes.g, SUCCESSORS: nodes.successors, "best": nodes.best}
-    return replace(written, costs=write(names.costs_file(stem), to_expand, False))
+    return replace(written, costs=store.write(names.costs_file(stem), to_expand))
 
 
 def sliced(run: Run, size: int) -> list[Run]:
@@ -170,14 +168,6 @@ def sliced(run: Run, size: int) -> list[Run]:
     edges = np.unique(np.concatenate([[0], np.searchsorted(nodes.starts, goals), [run.partitions]]))
     highs = [*nodes.highs[edges[:-1]].tolist(), run.last + 1]
     return [run_in_memory(nodes.part(lo, hi)) for lo, hi in itertools.pairwise(highs)]
-
-
-def discard(files: Iterable[StoredFile], folder: Path | None) -> None:
-    """Delete files that do not count, as far as that can be done."""
-    for file in files:
-        assert folder is not None, "files lie in a folder"
-        with contextlib.suppress(OSError):
-            (folder / file.name).unlink()
 
 
 def in_files_only(run: Run) -> Run:

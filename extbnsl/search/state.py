@@ -178,7 +178,7 @@ def stored(state: SearchState, store: Store, name: str, run_nodes: int, closed_o
     def written(runs: tuple[Run, ...], size: int) -> tuple[Run, ...]:
         """A run is written once and keeps its files: its first partition is name enough."""
         return tuple(
-            write_run(piece, names.nodes(names.layer(name, size), piece.first), store.write, store.compress)
+            write_run(piece, names.nodes(names.layer(name, size), piece.first), store)
             for run in runs
             for piece in ([run] if run.files else sliced(run, run_nodes))
         )

@@ -50,10 +50,6 @@ class Targets(NamedTuple):
     partitions: NDArray[np.int64]
     leaves: NDArray[np.uint64]
 
-    def some(self, count: int) -> "Targets":
-        """The first of the targets: views."""
-        return self._replace(highs=self.highs[:count], first=self.first[: count + 1])
-
 
 @njit
 def group_by_leaf(starts, successors):

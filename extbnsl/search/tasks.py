@@ -6,7 +6,7 @@ driver knows the whole.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.core.codec import UNKEPT, Within
 from extbnsl.files import names
-from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
+from extbnsl.files.store import Store
 from extbnsl.search.expand import Kept, expand
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.rows import improve, inherit
@@ -25,7 +25,6 @@ from extbnsl.search.runs import (
     PARTITION_BYTES,
     Nodes,
     Run,
-    discard,
     file_bytes,
     in_files_only,
     joined,
@@ -64,20 +63,17 @@ class Placed:
     def __init__(self, sink: Sink) -> None:
         self.runs: list[Run] = []
         self.overflown = False
-        self._sink = sink
-        self._memory = sink.memory
-        self._disk = sink.disk
-        self._files: list[StoredFile] = []
+        self._sink, self._memory = sink, sink.memory
+        self._store = None if sink.folder is None else Store(sink.folder, sink.disk, sink.compress)
 
     def add(self, nodes: Nodes) -> None:
         """Make a run of nodes, if there are any."""
         if nodes.lows.size == 0 or self.overflown:
             return
         run = run_in_memory(nodes)
-        keep = run.memory <= self._memory
-        writable = self._sink.folder is not None and file_bytes(run) <= self._disk
-        if writable and (self._sink.write or not keep):
-            run = write_run(run, names.part(self._sink.stem, len(self.runs)), self._write, self._sink.compress)
+        keep, store = run.memory <= self._memory, self._store
+        if store is not None and file_bytes(run) <= store.free and (self._sink.write or not keep):
+            run = write_run(run, names.part(self._sink.stem, len(self.runs)), store)
         elif not keep:
             self.overflown = True
             return
@@ -89,20 +85,8 @@ class Placed:
 
     def discard(self) -> None:
         """Delete every file that was written."""
-        discard(self._files, self._sink.folder)
-
-    def _write(self, name: str, arrays: Mapping[str, NDArray], compress: bool) -> StoredFile:
-        assert self._sink.folder is not None, "files lie in a folder"
-        file = write_arrays(self._sink.folder, name, arrays, compress, self._reserve)
-        self._files.append(file)
-        return file
-
-    def _reserve(self, size: int) -> None:
-        """Count bytes that are to be written; BudgetError if they are more than are left of the grant."""
-        assert self._sink.folder is not None, "files lie in a folder"
-        if size > self._disk:
-            raise over_budget(self._sink.folder)
-        self._disk -= size
+        if self._store is not None:
+            self._store.keep_only(())
 
 
 CHUNK_NODES = 1 << 18  # room of the targets that one call of the kernel expands, at most
@@ -279,7 +263,8 @@ def _expanded(task: _Task, block: Block) -> Iterator[_Piece]:
             return
         if room > kept.lows.size:  # rarely: every piece uses the same memory, which stays in the cache
             kept = _new_kept(room)
-        yield _piece(task, found.some(count), kept)
+        some = found._replace(highs=found.highs[:count], first=found.first[: count + 1])
+        yield _piece(task, some, kept)
 
 
 def _new_kept(room: int) -> Kept:

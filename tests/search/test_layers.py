@@ -1,6 +1,5 @@
 """The layered search against its obvious twin: same nodes, costs and leaves, however the layers are cut."""
 
-import functools
 import itertools
 import math
 import shutil
@@ -18,7 +17,7 @@ from patching import shrink
 from search_invariants import check_groups, check_nodes, check_run, check_state, group_value
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
-from extbnsl.files.arrays import read_arrays, write_arrays
+from extbnsl.files.arrays import read_arrays
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
@@ -360,7 +359,7 @@ def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back
     for fence_nodes in (2, 1024):
         shrink(monkeypatch, FENCE_NODES=fence_nodes)
         run = run_in_memory(whole_layer(searched(Problem(3, 17, widths=[9, 8]).ready())[8]))
-        filed = in_files_only(write_run(run, f"run-{fence_nodes}", functools.partial(write_arrays, tmp_path)))
+        filed = in_files_only(write_run(run, f"run-{fence_nodes}", Store(tmp_path, 1 << 30)))
         assert sum(file.bytes for file in filed.files) <= file_bytes(run)
         highs = run.nodes.highs.tolist()
         for lo, hi in ((highs[3], highs[9]), (0, 1 << 40), (highs[-1], highs[-1] + 1), (0, highs[0] + 1)):

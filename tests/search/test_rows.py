@@ -1,6 +1,5 @@
 """Layered parent graphs: the same layers as sparse ones, node by node, and rows that are BestScore."""
 
-import functools
 import itertools
 import json
 import math
@@ -20,7 +19,6 @@ from extbnsl.cli import main
 from extbnsl.core import events
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
-from extbnsl.files.arrays import write_arrays
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
@@ -221,7 +219,7 @@ def test_rows_count_in_memory_and_in_files(tmp_path):
         nodes = layered[size].layer.nodes
         assert layered[size].layer.memory - sparse[size].layer.memory == 8 * (11 - size) * nodes
         (run,) = layered[size].layer.runs
-        written = write_run(run, str(size), functools.partial(write_arrays, tmp_path))
+        written = write_run(run, str(size), Store(tmp_path, 1 << 30))
         assert 8 * (11 - size) * nodes < written.costs.bytes
         assert written.varsets.bytes + written.costs.bytes <= file_bytes(run)
     assert layered[-1].memory == sparse[-1].memory
