@@ -144,6 +144,10 @@ class FamilyArrays(NamedTuple):
     costs: NDArray[np.float64]
     first: NDArray[np.int64]
 
+    def has_each(self, left: NDArray[np.bool_]) -> bool:
+        """Whether each child has one of the families that are left, (m,)."""
+        return bool(np.logical_or.reduceat(left, self.first[:-1]).all())
+
 
 def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> FamilyArrays:
     """Families of parents[X] (m_X, words) and costs[X] (m_X,)."""

@@ -328,7 +328,7 @@ class _Turns:
 
         effort = turn.effort - turn.spent
         found = probe(program, self._limit, effort, probing.tried, self._context.workers, on_batch)
-        if found.root >= self._limit or not np.logical_or.reduceat(found.alive, families.first[:-1]).all():
+        if found.root >= self._limit or not families.has_each(found.alive):
             return _proved(replace(state, passes=state.passes + found.passes))
         state = _probed(state, families, found)
         pays = state.families.costs.size < (1.0 - WORTHWHILE) * probing.before

@@ -26,7 +26,7 @@ from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support, order_of_solution
 from extbnsl.bounds.multipliers import MEMBERS, FamilyArrays, Multipliers, multipliers_of, no_cuts, no_multipliers
 from extbnsl.core.codec import IN_FILE, Highest, Lowest, Whole, Within
-from extbnsl.kernels.varsets import words
+from extbnsl.kernels.varsets import unpacked, words
 from extbnsl.machine.workers import Workers
 
 EFFORT = 5_000  # simplex iterations of an LP, at most
@@ -208,14 +208,17 @@ class _Branching:
         The likelier child is looked at next, so that networks are found soon; where there is none, the node with the
         least bound.
         """
-        node = self._taken()
+        node = self._below or self.open[0]
+        self.open.remove(node)
+        self.bytes -= _bytes(node)
+        self._below = None
         self.looked += 1
         left = allowed(self._families, node.choices)
         bound, left, solved, shown = self._bounded(node.bound, left)
         if left.sum() == self._n:
             shown.append(no_multipliers(self._families))  # one network, or a cycle
         number = self._close(node, shown)
-        if bound >= self._cutoff or not self._each_has_one(left):
+        if bound >= self._cutoff or not self._families.has_each(left):
             return
         if solved:
             self._note_network(self._program.values() > 0.5)
@@ -224,16 +227,12 @@ class _Branching:
             return
         children = self._children(Node(bound, node.choices, number), left, solved)
         for child in children:
-            self._open(child)
+            if child.bound >= self._cutoff:
+                self._close(child)  # it needs no look
+            else:
+                self.open.add(child)
+                self.bytes += _bytes(child)
         self._below = min((child for child in children if child.bound < self._cutoff), default=None)
-
-    def _open(self, node: Node) -> None:
-        """Put a node among the open ones, or among the closed ones if it needs no look."""
-        if node.bound >= self._cutoff:
-            self._close(node)
-        else:
-            self.open.add(node)
-            self.bytes += _bytes(node)
 
     def _close(self, node: Node, shown: Sequence[Multipliers] = ()) -> int:
         """Put a node among the closed ones, with what else was shown of it; its number there."""
@@ -247,27 +246,13 @@ class _Branching:
         numbers = [self._cuts.setdefault(cut.tobytes(), len(self._cuts)) for cut in found.cuts]
         return Duals(np.array(numbers, np.int32), found.weights)
 
-    def _taken(self) -> Node:
-        """The node to be looked at, which is no longer among the open ones."""
-        if self._below is None:
-            node = self.open.pop(0)
-        else:
-            node, self._below = self._below, None
-            self.open.remove(node)
-        self.bytes -= _bytes(node)
-        return node
-
-    def _each_has_one(self, left: NDArray[np.bool_]) -> bool:
-        """Whether each child has a family."""
-        return bool(np.logical_or.reduceat(left, self._families.first[:-1]).all())
-
     def _bounded(
         self, bound: float, left: NDArray[np.bool_]
     ) -> tuple[float, NDArray[np.bool_], bool, list[Multipliers]]:
         """The bound of these families, which of them a network below the limit may have, whether the program has a
         solution for them, and the multipliers that show this: each drops families, or is the last, with the bound."""
         program, solved, shown = self._program, False, list[Multipliers]()
-        if bound >= self._cutoff or not self._each_has_one(left):
+        if bound >= self._cutoff or not self._families.has_each(left):
             return math.inf, left, solved, shown
         program.families = self._families._replace(costs=np.where(left, self._families.costs, np.inf))
         program.allow(np.flatnonzero(~left), False)
@@ -333,9 +318,9 @@ class _Branching:
     def _candidates(self, left: NDArray[np.bool_]) -> list[tuple[int, float]]:
         """The likeliest choices of which the solution makes a part: their numbers for 'with', and which part."""
         parents, child, x = self._program.support()
-        bits = np.unpackbits(np.ascontiguousarray(parents.T).view(np.uint8), axis=1, bitorder="little")
+        counts, members = unpacked(parents.T)
         part = np.zeros((self._n, self._n))
-        np.add.at(part, child, x[:, None] * bits[:, : self._n])
+        np.add.at(part, (np.repeat(child, counts), members), np.repeat(x, counts))
         open_ones = np.flatnonzero((part > PART) & (part < 1.0 - PART))
         parts = part.ravel()[open_ones]
         scores = [_score(self._expected(2 * int(i), p)) for i, p in zip(open_ones, parts, strict=True)]

@@ -107,8 +107,7 @@ class _Probing:
     @property
     def over(self) -> bool:
         """Whether no network is below the limit."""
-        first = self._program.families.first
-        return self.root >= self._limit or not np.logical_or.reduceat(self.alive, first[:-1]).all()
+        return self.root >= self._limit or not self._program.families.has_each(self.alive)
 
     def reached(self) -> Probed:
         """What there is by now."""
@@ -131,7 +130,7 @@ class _Probing:
         self._choices = len(self._tried) + len(choices)
         least = np.array([self._least[choice.families].min() for choice in choices])
         columns = [c.families[np.argsort(self._least[c.families], kind="stable")[:LIKELY]] for c in choices]
-        self._program.add_missing(np.unique(np.concatenate(columns)) if columns else np.zeros(0, np.int64))
+        self._program.add_columns(np.concatenate([np.zeros(0, np.int64), *columns]))
         return [choices[i] for i in np.argsort(-least, kind="stable")]
 
     def batch(self, choices: list[Choice]) -> None:

@@ -140,14 +140,12 @@ class Program:
 
     def copies(self, number: int) -> list["Program"]:
         """So many more of it, each to be solved on its own, from where this one is."""
-        return [self._copy() for _ in range(number)]
-
-    def _copy(self) -> "Program":
-        other = copy.copy(self)
-        other._highs = _highs()
-        other._highs.passModel(self._highs.getLp())
-        other.basis = self.basis
-        return other
+        copies = [copy.copy(self) for _ in range(number)]
+        for other in copies:
+            other._highs = _highs()
+            other._highs.passModel(self._highs.getLp())
+            other.basis = self.basis
+        return copies
 
     @property
     def basis(self) -> Any:
@@ -238,10 +236,8 @@ class Program:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """From each of the starts the cluster that is violated most, and by how much."""
         clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
-        parts = [(i, STREAMS) for i in range(STREAMS)]
-        workers.map(
-            grow_clusters, [(solution, self._share, starts, p, clusters, violations, workers.halt) for p in parts]
-        )
+        given = solution, self._share, starts
+        workers.map(grow_clusters, [(*given, (i, STREAMS), clusters, violations, workers.halt) for i in range(STREAMS)])
         return clusters, violations
 
     def _triples(
@@ -253,8 +249,8 @@ class Program:
         threes = threes[np.random.default_rng(self._turn).permutation(len(threes))[: BEGINNINGS * self._n]]
         cuts = np.zeros((len(threes), MEMBERS, self.cuts.shape[2]), np.uint64)
         violations = np.empty(len(threes))
-        parts = [(i, STREAMS) for i in range(STREAMS)]
-        looks = workers.map(grow_triples, [(solution, threes, p, cuts, violations, workers.halt) for p in parts])
+        tasks = [(solution, threes, (i, STREAMS), cuts, violations, workers.halt) for i in range(STREAMS)]
+        looks = workers.map(grow_triples, tasks)
         return ordered(cuts), violations, sum(looks)
 
     def support(self) -> Support:
@@ -285,24 +281,19 @@ class Program:
             self.cuts = self.cuts[binding]
 
     def add_columns(self, columns: NDArray[np.int64]) -> None:
-        """Add families as columns."""
+        """Add families as columns, those that are none yet."""
+        columns = np.setdiff1d(columns, self._columns)
         parents = np.ascontiguousarray(self.families.parents[:, columns])
         begins, found, times = counting_families(parents, self._child[columns], self.cuts)
         rows = np.concatenate([self._child[columns], self._n + np.repeat(np.arange(len(self.cuts)), np.diff(begins))])
-        column, values = (
-            np.concatenate([np.arange(columns.size), found]),
-            np.concatenate([np.ones(columns.size), times]),
-        )
+        column = np.concatenate([np.arange(columns.size), found])
+        values = np.concatenate([np.ones(columns.size), times])
         order = np.argsort(column, kind="stable")
         starts = np.searchsorted(column[order], np.arange(columns.size)).astype(np.int32)
         costs = self.families.costs[columns] - self._least[self._child[columns]]
         size, none, most = columns.size, np.zeros(columns.size), np.full(columns.size, np.inf)
         self._highs.addCols(size, costs, none, most, order.size, starts, rows[order].astype(np.int32), values[order])
         self._columns = np.concatenate([self._columns, columns])
-
-    def add_missing(self, families: NDArray[np.int64]) -> None:
-        """Add those of the families as columns that are none."""
-        self.add_columns(np.setdiff1d(families, self._columns))
 
     def add_cuts(self, cuts: NDArray[np.uint64]) -> None:
         """Add cuts as rows, as many of the first as there is room for."""
@@ -323,7 +314,7 @@ class Program:
         for lo, hi in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
             own = lo + np.flatnonzero(allowed[lo:hi])
             found.append(own[np.argsort(reduced[own], kind="stable")[:COLUMNS]])
-        return np.sort(np.concatenate(found))
+        return np.concatenate(found)
 
 
 def _highs() -> "Highs":
