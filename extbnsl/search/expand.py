@@ -57,7 +57,7 @@ class Scratch(NamedTuple):
     par: NDArray[np.uint64]
 
 
-class Kept(NamedTuple):
+class NewNodes(NamedTuple):
     """Nodes that are kept: lows (m,) uint16, g (m,) float64, leaf (m,) uint8 and successors (m,) uint8 of those of all
     targets, one target after the other, with room for more; counts (k,) int64: how many are of each target."""
 

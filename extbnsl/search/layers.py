@@ -22,10 +22,10 @@ from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import Run, file_bytes, joined, node_bytes, run_in_memory
+from extbnsl.search.runs import PARTITION_BYTES, Run, file_bytes, joined, node_bytes, run_in_memory
 from extbnsl.search.state import SearchState, start_state, stored
 from extbnsl.search.targets import Block, plan
-from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
+from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, sources_bytes
 
 TASKS_PER_THREAD = 4  # in one layer, at least, if it is large enough; twice as many cost a tenth more CPU time
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
@@ -65,12 +65,6 @@ class Room:
         """How many tasks may be out at a time: two per thread, fewer where they would have little memory each, because
         small tasks read the same nodes again and again."""
         return int(max(1, min(2 * threads, self.memory // (3 * ENOUGH_TASK_BYTES))))
-
-    def is_short(self, memory: float, threads: int) -> bool:
-        """Whether so much is used up, of memory if there is no disk, that fewer nodes are worth much more time."""
-        if self.store is None:
-            return memory > MOST_SHARE * self.node_bytes(threads)
-        return self.store.used > MOST_SHARE * self.store.disk
 
 
 def search_layers(
@@ -161,7 +155,8 @@ class _LayerSearch:
             tasks, sources = 2 * tasks, sources // 8
         highs = np.concatenate([run.fence_highs for run in runs])
         nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
-        weights = source_weights(partitions, nodes, problem, state.layer.size)
+        each = node_bytes(problem.row_width(state.layer.size)) + 3  # bytes that a task takes for a node of its sources
+        weights = each * nodes + (PARTITION_BYTES + 8) * partitions
         least = int(weights[-1]) * sources // max(sources, state.layer.nodes)
         most = min(max(least, int(weights[-1]) // tasks), self._room.task_bytes(threads))
         return plan(highs, weights, problem.high_bits, state.position, most)
@@ -196,6 +191,7 @@ class _LayerSearch:
     def _sink(self, block: Block, ahead: int) -> Sink:
         """Where the task of a block may leave what it makes: its share of what the others have not been granted."""
         store = self._room.store
+        used, most = (self._memory, self._node_bytes) if store is None else (store.used, store.disk)
         memory = self._node_bytes - self._memory - sum(sink.memory for sink in self._grants)
         disk = 0 if store is None else store.free - self._unsaved
         return Sink(
@@ -206,7 +202,7 @@ class _LayerSearch:
             folder=None if store is None else store.folder,
             stem=names.nodes(names.layer(self._room.name, self._state.layer.size + 1), block.first),
             compress=store is not None and store.compress,
-            closely=self._room.is_short(self._memory, self._workers.threads),
+            closely=used > MOST_SHARE * most,  # fewer nodes are worth much more time then
         )
 
     def _promise(self, size: int) -> None:

@@ -7,7 +7,7 @@ driver knows the whole.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,11 +18,10 @@ from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.core.codec import UNKEPT, Within
 from extbnsl.files import names
 from extbnsl.files.store import Store
-from extbnsl.search.expand import Kept, expand
+from extbnsl.search.expand import NewNodes, expand
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.rows import improve, inherit
 from extbnsl.search.runs import (
-    PARTITION_BYTES,
     Nodes,
     Run,
     file_bytes,
@@ -139,22 +138,22 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
     """
     size = layer.size + 1
     room = min(CHUNK_NODES, max(sink.run_nodes, CHUNK_BYTES // node_bytes(problem.row_width(size))))
-    closely = sink.closely and problem.families is not None
-    task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, closely, halt)
+    sources = layer.sources or _gather(layer, block, sink.folder)
+    expander = _Expander(problem, size, sources, room, sink.closely and problem.families is not None, halt)
     placed = Placed(sink)
-    pieces: list[_Piece] = []
+    chunks: list[_Chunk] = []
     edges, least = 0, math.inf
     try:
-        for piece in _expanded(task, block):
-            edges += piece.edges
-            least = min(least, piece.least)
-            pieces.append(piece)
-            if sum(p.nodes.lows.size for p in pieces) >= sink.run_nodes:
-                placed.add(_finished(task, pieces))
-                pieces = []
+        for chunk in expander.chunks(block):
+            edges += chunk.edges
+            least = min(least, chunk.least)
+            chunks.append(chunk)
+            if sum(one.nodes.lows.size for one in chunks) >= sink.run_nodes:
+                placed.add(expander.finished(chunks))
+                chunks = []
             if placed.overflown:
                 break
-        placed.add(_finished(task, pieces))
+        placed.add(expander.finished(chunks))
     except BaseException:
         placed.discard()
         raise
@@ -175,13 +174,6 @@ def ready_sources(nodes: Nodes) -> Sources:
     return Sources(nodes.highs, nodes.starts, nodes.lows, nodes.g, nodes.successors, nodes.best, *by_leaf)
 
 
-def source_weights(
-    partitions: NDArray[np.int64], nodes: NDArray[np.int64], problem: SearchProblem, size: int
-) -> NDArray:
-    """Bytes of memory that a task takes for so many partitions and nodes, of `size` variables, among its sources."""
-    return (node_bytes(problem.row_width(size)) + 3) * nodes + (PARTITION_BYTES + 8) * partitions
-
-
 def improve_rows(
     cache: ScoreCache, low_bits: int, size: int, nodes: Nodes, covered: NDArray[np.uint64], halt: NDArray[np.uint8]
 ) -> None:
@@ -196,20 +188,7 @@ def improve_rows(
 
 
 @dataclass(frozen=True)
-class _Task:
-    """What the steps of one task share: it makes nodes of `size` variables, about `room` at most in one call, and may
-    look `closely` at each of them."""
-
-    problem: SearchProblem
-    size: int
-    sources: Sources
-    room: int
-    closely: bool
-    halt: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class _Piece:
+class _Chunk:
     """What one call of the kernel made: nodes, the edges generated, the least f.
 
     If the parent graphs are layered, the rows of the nodes are not finished: covered (m,) uint64 is as from `inherit`,
@@ -220,6 +199,75 @@ class _Piece:
     edges: int
     least: float
     covered: NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class _Expander:
+    """Makes nodes of `size` variables, about `room` at most in one call, and may look `closely` at each of them."""
+
+    problem: SearchProblem
+    size: int
+    sources: Sources
+    room: int
+    closely: bool
+    halt: NDArray[np.uint8]
+
+    def chunks(self, block: Block) -> Iterator[_Chunk]:
+        """The nodes of the block's targets, some targets at a time."""
+        low_bits = self.problem.low_bits
+        streams = _streams(self.sources, block, low_bits)
+        most = CHUNK_TARGETS * streams.at.size
+        found = Targets(
+            np.empty(CHUNK_TARGETS, np.uint64),
+            np.empty(CHUNK_TARGETS + 1, np.int64),
+            np.empty(most, np.int64),
+            np.empty(most, np.uint64),
+        )
+        kept = _room_for(0)
+        while True:
+            count, room = next_targets(streams, self.sources, low_bits, self.size, self.room, found)
+            if count == 0:
+                return
+            if room > kept.lows.size:  # rarely: every chunk uses the same memory, which stays in the cache
+                kept = _room_for(room)
+            yield self._chunk(found._replace(highs=found.highs[:count], first=found.first[: count + 1]), kept)
+
+    def _chunk(self, targets: Targets, kept: NewNodes) -> _Chunk:
+        """The nodes of the targets, which `kept` has room for."""
+        problem, counts = self.problem, kept.counts[: targets.highs.size]
+        counts[:] = 0  # of those that a halt leaves alone
+        tables = None if problem.score_cache else problem.parent_graphs
+        edges, end, least = expand(targets, self.sources, tables, problem.rules, kept, self.halt)
+        starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
+        # copies, because the next chunk uses the same room
+        lows, leaf = kept.lows[:end].copy(), kept.leaf[:end].copy()
+        g, successors = kept.g[:end].copy(), kept.successors[:end].copy()
+        best = np.empty((end, problem.row_width(self.size)))
+        covered = np.empty(0 if problem.score_cache is None else end, np.uint64)
+        if problem.score_cache is not None:
+            inherit(targets, self.sources, problem.low_bits, lows, counts, best, covered)
+        nodes = Nodes(targets.highs[counts > 0], starts, lows, leaf, g, successors, best)
+        if self.closely:
+            assert problem.families is not None, "nodes are looked at closely only where there are clusters"
+            keep, varsets = np.empty(end, np.uint8), nodes.varsets(problem.low_bits)
+            ascend_nodes(varsets, g, problem.limit, problem.families, problem.clusters, keep, self.halt)
+            stays = keep.astype(bool)
+            nodes, covered = nodes.where(stays), covered[stays] if covered.size else covered
+        return _Chunk(nodes, edges, least, covered)
+
+    def finished(self, chunks: list[_Chunk]) -> Nodes:
+        """The nodes of chunks that follow each other, with their rows finished."""
+        nodes, cache = joined([chunk.nodes for chunk in chunks]), self.problem.score_cache
+        if cache is not None and chunks:
+            covered = np.concatenate([chunk.covered for chunk in chunks])
+            improve_rows(cache, self.problem.low_bits, self.size, nodes, covered, self.halt)
+        return nodes
+
+
+def _room_for(nodes: int) -> NewNodes:
+    """Room for so many nodes of one call of the kernel."""
+    columns = np.empty(nodes, np.uint16), np.empty(nodes), np.empty(nodes, np.uint8), np.empty(nodes, np.uint8)
+    return NewNodes(*columns, np.empty(CHUNK_TARGETS, np.int64))
 
 
 def _gather(layer: Layer, block: Block, folder: Path | None) -> Sources:
@@ -243,69 +291,3 @@ def _streams(sources: Sources, block: Block, low_bits: int) -> Streams:
     at, ends = np.searchsorted(sources.highs, limits)
     varsets = [bit << low_bits or (1 << low_bits) - 1 for bit in bits]
     return Streams(at, ends, np.array(bits, dtype=np.uint64), np.array(varsets, dtype=np.uint64))
-
-
-def _expanded(task: _Task, block: Block) -> Iterator[_Piece]:
-    """The nodes of the block's targets, some targets at a time."""
-    low_bits = task.problem.low_bits
-    streams = _streams(task.sources, block, low_bits)
-    most = CHUNK_TARGETS * streams.at.size
-    found = Targets(
-        np.empty(CHUNK_TARGETS, np.uint64),
-        np.empty(CHUNK_TARGETS + 1, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.uint64),
-    )
-    kept = _new_kept(0)
-    while True:
-        count, room = next_targets(streams, task.sources, low_bits, task.size, task.room, found)
-        if count == 0:
-            return
-        if room > kept.lows.size:  # rarely: every piece uses the same memory, which stays in the cache
-            kept = _new_kept(room)
-        some = found._replace(highs=found.highs[:count], first=found.first[: count + 1])
-        yield _piece(task, some, kept)
-
-
-def _new_kept(room: int) -> Kept:
-    """Room for so many nodes of one call of the kernel."""
-    columns = np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8)
-    return Kept(*columns, np.empty(CHUNK_TARGETS, np.int64))
-
-
-def _piece(task: _Task, targets: Targets, kept: Kept) -> _Piece:
-    """The nodes of the targets, which `kept` has room for."""
-    problem, counts = task.problem, kept.counts[: targets.highs.size]
-    counts[:] = 0  # of those that a halt leaves alone
-    tables = None if problem.score_cache else problem.parent_graphs
-    edges, end, least = expand(targets, task.sources, tables, problem.rules, kept, task.halt)
-    starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
-    # copies, because the next piece uses the same room
-    lows, leaf = kept.lows[:end].copy(), kept.leaf[:end].copy()
-    g, successors = kept.g[:end].copy(), kept.successors[:end].copy()
-    best = np.empty((end, problem.row_width(task.size)))
-    covered = np.empty(0 if problem.score_cache is None else end, np.uint64)
-    if problem.score_cache is not None:
-        inherit(targets, task.sources, problem.low_bits, lows, counts, best, covered)
-    piece = _Piece(Nodes(targets.highs[counts > 0], starts, lows, leaf, g, successors, best), edges, least, covered)
-    return _thinned(task, piece) if task.closely else piece
-
-
-def _thinned(task: _Task, piece: _Piece) -> _Piece:
-    """The piece without the nodes that a dual ascent at each prunes."""
-    problem, nodes = task.problem, piece.nodes
-    assert problem.families is not None, "nodes are looked at closely only where there are clusters"
-    keep = np.empty(nodes.lows.size, np.uint8)
-    varsets = nodes.varsets(problem.low_bits)
-    ascend_nodes(varsets, nodes.g, problem.limit, problem.families, problem.clusters, keep, task.halt)
-    kept = keep.astype(bool)
-    return replace(piece, nodes=nodes.where(kept), covered=piece.covered[kept] if piece.covered.size else piece.covered)
-
-
-def _finished(task: _Task, pieces: list[_Piece]) -> Nodes:
-    """The nodes of pieces that follow each other, with their rows finished."""
-    nodes, cache = joined([piece.nodes for piece in pieces]), task.problem.score_cache
-    if cache is not None and pieces:
-        covered = np.concatenate([piece.covered for piece in pieces])
-        improve_rows(cache, task.problem.low_bits, task.size, nodes, covered, task.halt)
-    return nodes
