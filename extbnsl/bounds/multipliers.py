@@ -185,15 +185,13 @@ class ClusterBound(NamedTuple):
     multipliers: NDArray[np.int64]
 
 
-def _no_clusters() -> ClusterBound:
-    """What says nothing of a node that lacks a variable, so that any other bound is the larger one; costs may be below
-    zero."""
-    waiting = np.full((8, 256), -np.inf)
-    waiting[:, 255] = 0.0
-    return ClusterBound(np.zeros(0, np.uint64), np.zeros(0, np.int64), waiting, no_cuts(1), np.zeros(0, np.int64))
-
-
-NO_CLUSTERS = _no_clusters()
+NO_CLUSTERS = ClusterBound(  # any other bound of a node that lacks a variable is larger, also if costs are below zero
+    np.zeros(0, np.uint64),
+    np.zeros(0, np.int64),
+    np.tile(np.where(np.arange(256) == 255, 0.0, -np.inf), (8, 1)),
+    no_cuts(1),
+    np.zeros(0, np.int64),
+)
 
 
 def cluster_bound(multipliers: Multipliers, new: NDArray[np.int64]) -> ClusterBound:

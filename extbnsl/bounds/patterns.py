@@ -86,7 +86,12 @@ def pattern_table(masks, costs, first, backward=False):
     k 2^(k - 1) doubles of working memory.
     """
     k = first.size - 1
-    best = _best_scores(masks, costs, first)
+    best = np.full((k, 1 << max(0, k - 1)), np.inf)  # the cheapest parent sets inside each set of the others
+    for i in range(k):
+        own = best[i]
+        for j in range(first[i], first[i + 1]):
+            own[masks[j]] = min(own[masks[j]], costs[j])
+        _spread_minima(own, k - 1)
     table = np.empty(1 << k)
     begin = u64(0 if backward else (1 << k) - 1)  # whose entry is known
     table[begin] = 0.0
@@ -100,19 +105,6 @@ def pattern_table(masks, costs, first, backward=False):
             least = _smaller(least, best[i, _without(a, i)] + table[a ^ (u64(1) << i)])
         table[a] = least
     return table
-
-
-@inner
-def _best_scores(masks, costs, first):
-    """The cheapest parent sets of k children inside each set of the others of the group: float64 (k, 2^(k - 1))."""
-    k = first.size - 1
-    best = np.full((k, 1 << max(0, k - 1)), np.inf)
-    for i in range(k):
-        own = best[i]
-        for j in range(first[i], first[i + 1]):
-            own[masks[j]] = min(own[masks[j]], costs[j])
-        _spread_minima(own, k - 1)
-    return best
 
 
 @inlined

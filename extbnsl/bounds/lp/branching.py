@@ -380,7 +380,11 @@ class _Branching:
                 solved = stream.run(TRY_EFFORT, self._workers.halt) > 0
                 stream.allow(others, True)
                 rises.append(max(0.0, stream.value - value))
-                sides.append(_side(stream.multipliers(), lo + np.flatnonzero(own)) if solved else UNKNOWN[0])
+                sides.append(UNKNOWN[0])
+                if solved:
+                    shown = stream.multipliers()
+                    least = shown.reduced[lo + np.flatnonzero(own)].min(initial=math.inf)
+                    sides[-1] = shown.root + float(least), shown
             found.append((number, part, (rises[0], rises[1]), (sides[0], sides[1])))
         return found
 
@@ -388,11 +392,6 @@ class _Branching:
 def _score(rises: tuple[float, float]) -> float:
     """How good a choice is whose LPs rise so much: on both sides, or little is gained."""
     return max(rises[0], LEAST_RISE) * max(rises[1], LEAST_RISE)
-
-
-def _side(found: Multipliers, families: NDArray[np.int64]) -> Side:
-    """The bound of the networks that have one of these families of a child, by these multipliers."""
-    return found.root + float(found.reduced[families].min(initial=math.inf)), found
 
 
 def _follows(order: tuple[int, ...], parents: NDArray[np.uint64]) -> bool:

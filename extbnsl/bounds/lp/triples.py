@@ -18,7 +18,7 @@ from extbnsl.bounds.lp.separation import ROUNDING, Support, counting_families
 from extbnsl.bounds.multipliers import MEMBERS, single_cuts
 from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
-from extbnsl.kernels.varsets import WORD_BITS, words
+from extbnsl.kernels.varsets import as_varsets
 
 MOVES = 30  # from a beginning, at most
 CANDIDATES = 4000  # clusters that may be three of a cut
@@ -50,22 +50,12 @@ def grow_triples(solution, threes, part, cuts, violations, halt):
     when halt[0] is set.
     """
     solution, threes, cuts, violations, halt = borrowed((solution, threes, cuts, violations, halt))
-    n, m = solution.own_first.size - 1, solution.x.size
-    three = _Three(
-        np.empty((MEMBERS, n), np.uint8),
-        np.empty((MEMBERS, m), np.int64),
-        np.empty(m, np.int64),
-        np.empty((MEMBERS, n), np.uint8),
-        np.empty((MEMBERS, n), np.int64),
-        np.empty((MEMBERS, n), np.uint8),
-        np.empty(MEMBERS, np.int64),
-        np.empty(MEMBERS, np.int64),
-    )
+    n = solution.own_first.size - 1
     best, looks = np.empty((MEMBERS, n), np.uint8), np.int64(0)
     for k in range(part[0], threes.shape[0], part[1]):
         if halt[0]:
             break
-        violations[k], own = _grow_three(solution, three, threes[k], best)
+        violations[k], own = _grow_three(solution, threes[k], best)
         looks += own
         cuts[k] = 0
         for i in range(MEMBERS):
@@ -75,16 +65,20 @@ def grow_triples(solution, threes, part, cuts, violations, halt):
 
 
 @inner
-def _grow_three(solution, three, variables, best):
+def _grow_three(solution, variables, best):
     """Grow three clusters from the pairs of three variables; the members of the most violated ones go into `best`, by
     how much, and the families looked at, are returned."""
-    three.members[:] = 0
-    three.hits[:] = 0
-    three.times[:] = 0
-    three.moved[:] = 0
-    three.seen[:] = 0
-    three.nearby[:] = 0
-    three.size[:] = 0
+    n, m = solution.own_first.size - 1, solution.x.size
+    three = _Three(
+        np.zeros((MEMBERS, n), np.uint8),
+        np.zeros((MEMBERS, m), np.int64),
+        np.zeros(m, np.int64),
+        np.zeros((MEMBERS, n), np.uint8),
+        np.empty((MEMBERS, n), np.int64),
+        np.zeros((MEMBERS, n), np.uint8),
+        np.zeros(MEMBERS, np.int64),
+        np.zeros(MEMBERS, np.int64),
+    )
     violation, looks = 2.0, np.int64(0)
     for i in range(MEMBERS):
         for v in (variables[i], variables[(i + 1) % MEMBERS]):
@@ -263,34 +257,24 @@ def find_triples(patterns, sums, x, steps, found, violations, halt):
     return max(np.int64(0), steps)
 
 
-def _nearest(
-    support: Support, clusters: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Of the clusters those that a solution satisfies with the least to spare, CANDIDATES at most, ascending: with 1
-    for each family of the solution that counts (k, m), and the sum of their x (k,)."""
-    parents, child, x = support
-    order = np.argsort(child, kind="stable")
-    begins, found, _ = counting_families(np.ascontiguousarray(parents[:, order]), child[order], single_cuts(clusters))
-    counts = np.zeros((len(clusters), x.size), np.uint8)
-    counts[np.repeat(np.arange(len(clusters)), np.diff(begins)), order[found]] = 1
-    sums = counts @ x
-    near = np.argsort(sums, kind="stable")[:CANDIDATES]
-    return clusters[near], counts[near], sums[near]
-
-
 def violated_triples(
     support: Support, clusters: NDArray[np.uint64], steps: int, halt: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
     """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; and how many of
     the steps of `find_triples` are left. Ends early when halt[0] is set."""
-    x = support[2]
-    clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
-    room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
-    room[:, : x.size] = counts
-    patterns, firsts = np.unique(np.packbits(room, axis=1, bitorder="little"), axis=0, return_index=True)
+    parents, child, x = support
+    clusters, by_child = np.unique(clusters, axis=0), np.argsort(child, kind="stable")
+    families = np.ascontiguousarray(parents[:, by_child]), child[by_child]
+    begins, found, _ = counting_families(*families, single_cuts(clusters))
+    counts = np.zeros((len(clusters), x.size), bool)  # whether a family of the solution counts for a cluster
+    counts[np.repeat(np.arange(len(clusters)), np.diff(begins)), by_child[found]] = True
+    sums = counts @ x
+    near = np.argsort(sums, kind="stable")[:CANDIDATES]  # those that are satisfied with the least to spare
+    clusters, sums = clusters[near], sums[near]
+    patterns, firsts = np.unique(as_varsets(counts[near]), axis=0, return_index=True)
     order = np.argsort(firsts)
     patterns, different = patterns[order], firsts[order]
     triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
-    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations, halt)
+    left = find_triples(patterns, sums[different], x, steps, triples, violations, halt)
     some = violations > 0.0
     return clusters[different[triples[some]]], violations[some], left
