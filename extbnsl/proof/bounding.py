@@ -28,7 +28,6 @@ from extbnsl.core.codec import IN_FILE, UNKEPT, Lowest, Whole
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
-from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
@@ -119,9 +118,9 @@ class Bounding:
         """Whether the piece is small enough for a search; otherwise bounds at the root are all that there is."""
         return self.left.size <= WORD_BITS
 
-    def at(self, step: str, spent: int = 0) -> "Bounding":
-        """The same before another step, of which so much is spent."""
-        return replace(self, turn=replace(self.turn, step=step, spent=spent))
+    def at(self, step: str) -> "Bounding":
+        """The same before another step."""
+        return replace(self, turn=replace(self.turn, step=step, spent=0))
 
     def having(self, multipliers: Multipliers, spent: int = 0) -> "Bounding":
         """The same with other multipliers for the families that are left, when so much of the step is spent."""
@@ -146,18 +145,15 @@ def find_guide(
     thorough: whether what is dear may be done, if it saves more. on_step gets how far it is after each step and within
     the long ones, and returns the gap of the whole problem that is proved then, in nats; on_solution gets some
     solutions of linear programs: if it makes a better network of one, it returns the limit that is to hold from then
-    on. Deterministic for a seed, whatever the threads and budgets; only the groups of
-    pattern databases alone are smaller where memory is short. Raises Stopped, also where a piece that no search can
-    take has too little of it, and what on_step raises.
+    on. Deterministic for a seed, whatever the threads and budgets; only the groups of pattern databases alone are
+    smaller where memory is short. Raises Stopped, also where a piece that no search can take has too little of it, and
+    what on_step raises.
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
         guided = _plain_guide(begun, limit, context, on_step)
         if context.methods.clusters and not begun.searchable and not guided.proves(limit):
-            held = needed + context.shelf.held
-            warning = too_little_memory("Bounding", held, context.memory, context.workers.threads)
-            context.observer(Warned(warning))
-            raise Stopped(MEMORY_LIMIT)
+            context.require("Bounding", needed)
         return guided
     if begun.turn.effort == 0 and (context.methods.polish or (thorough and may_polish(context.methods))):
         begun = replace(begun, turn=replace(begun.turn, effort=EFFORT))

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from extbnsl.core import compiling
+from extbnsl.core.claims import MEMORY_LIMIT
 from extbnsl.core.events import Event, IncumbentFound, Observer, StageEnded, StageStarted, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.budgets import too_little_memory
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.proof.methods import Methods
 
 COMPILING = "kernels"  # the stage that compiling counts for
@@ -83,3 +85,10 @@ class Context:
     def memory_left(self) -> int:
         """Bytes that the shelf does not hold."""
         return self.memory - self.shelf.held
+
+    def require(self, work: str, needed: int) -> None:
+        """Raise Stopped, with a warning, if the shelf leaves fewer bytes of memory than some work needs."""
+        if needed > self.memory_left:
+            total, threads = needed + self.shelf.held, self.workers.threads
+            self.observer(Warned(too_little_memory(work, total, self.memory, threads)))
+            raise Stopped(MEMORY_LIMIT)

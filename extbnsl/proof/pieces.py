@@ -3,6 +3,7 @@
 In files are the families of the pieces, and the arrays that go with them.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,15 +110,8 @@ class PieceSearch:
     @property
     def files(self) -> Iterator[StoredFile]:
         """Every file that going on takes."""
-        if self.file is not None:
-            yield self.file
-        for files in self.lists:
-            yield from files
-        if self.state is not None:
-            yield from self.state.files
-
-
-Lists = tuple[FamilyLists, FamilyLists]  # the parent sets and the costs of each child
+        bounds = () if self.file is None else (self.file,)
+        return itertools.chain(bounds, *self.lists, () if self.state is None else self.state.files)
 
 
 def write_search(search: PieceSearch, version: int, store: Store) -> PieceSearch:
@@ -139,7 +133,12 @@ def read_search(document: Any, readers: Readers, folder: Path, put: Put) -> Piec
     of_runs = {**readers, Run: lambda run: find_run(run, readers, folder)}
     search: PieceSearch = decode(PieceSearch, document, of_runs, read_arrays(folder, file))
     families = [read_lists(folder, own, put) for own in search.lists]
-    pieces = tuple(map(_with_families, search.pieces, families))
+    pieces = tuple(
+        piece
+        if piece.order is not None
+        else replace(piece, families=Component(piece.variables, *own), multipliers=_whole(piece.multipliers, own))
+        for piece, own in zip(search.pieces, families, strict=True)
+    )
     at, lists = pieces[search.at], families[search.at]
     bounding = search.bounding
     if bounding is not None:
@@ -148,13 +147,6 @@ def read_search(document: Any, readers: Readers, folder: Path, put: Put) -> Piec
     return replace(search, pieces=pieces, bounding=bounding, multipliers=_whole(search.multipliers, lists))
 
 
-def _with_families(piece: Piece, lists: Lists) -> Piece:
-    """The piece with what is left of its families, if it is not solved."""
-    if piece.order is not None:
-        return piece
-    return replace(piece, families=Component(piece.variables, *lists), multipliers=_whole(piece.multipliers, lists))
-
-
-def _whole(multipliers: Multipliers | None, lists: Lists) -> Multipliers | None:
-    """The multipliers with what follows from the families."""
+def _whole(multipliers: Multipliers | None, lists: tuple[FamilyLists, FamilyLists]) -> Multipliers | None:
+    """The multipliers with what follows from the families: the parent sets and the costs of each child."""
     return multipliers and multipliers_of(families_of(*lists), multipliers.cuts, multipliers.weights)

@@ -43,7 +43,7 @@ from extbnsl.proof.standing import Part, Standing
 from extbnsl.proof.steps import Branched, Step, cuts_over
 
 
-class Steps(Protocol):
+class PieceSteps(Protocol):
     """What happens to the pieces of a component: `prove` and the estimate go through them alike."""
 
     @property
@@ -60,7 +60,7 @@ class Steps(Protocol):
         """The piece that the search is at, solved or given up; None if nothing is below its limit."""
 
 
-def solve_pieces(search: PieceSearch, steps: Steps) -> Part:
+def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
     """The component's part when the pieces have been solved one by one, or one of them has proved it.
 
     If some were given up, it is not proved, with the bounds that all pieces have.

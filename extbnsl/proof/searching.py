@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.core.claims import DISK_LIMIT
 from extbnsl.core.errors import BudgetError
-from extbnsl.core.events import LayerAdvanced, LayerEnded, Warned
+from extbnsl.core.events import LayerAdvanced, LayerEnded
 from extbnsl.core.figures import counted
 from extbnsl.files import names
-from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
 from extbnsl.parents.components import Component
@@ -71,7 +70,8 @@ def _layers(
     state, reached = begun, -1
     for state in search_layers(problem, context.workers, _room(problem, search.name, context, commits), begun):
         standing.latest = state
-        standing.note_memory(problem.bytes + state.memory + state.layer.sources_memory)
+        size = problem.bytes + state.memory + state.layer.sources_memory
+        standing.counters["search_bytes"] = max(standing.counters.get("search_bytes", 0), size)
         if state.layer.size != reached:
             reached = state.layer.size
             raise_bound(k, others + min(state.least_f, problem.limit), standing)
@@ -139,10 +139,7 @@ def _room(problem: SearchProblem, name: str, context: Context, commits: Commits)
     """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
     threads = context.workers.threads
     fixed = fixed_memory(problem, threads)
-    needed = context.shelf.held + fixed + least_room(threads)
-    if needed > context.memory:
-        context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
-        raise Stopped(MEMORY_LIMIT)
+    context.require("The search", fixed + least_room(threads))
     store = context.store if context.store.in_use else None
     return Room(context.memory_left - fixed, store, commits.due, commits.unsaved, name)
 

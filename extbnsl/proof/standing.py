@@ -176,10 +176,6 @@ class Standing(FamiliesSoFar):
         if self.parts and (self.improved is None or self.upper_bound < self.improved.cost):
             self.improved = Improvement(self.upper_bound, seconds, self.lower_bound)
 
-    def note_memory(self, size: int) -> None:
-        """Notice how many bytes the bounds, tables and nodes of the search that is going on take."""
-        self.counters["search_bytes"] = max(self.counters.get("search_bytes", 0), size)
-
     def bounds_told(self) -> str:
         """The bounds of the whole problem, for a person."""
         lower, upper = self.lower_bound, self.upper_bound
