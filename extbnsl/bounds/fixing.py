@@ -6,7 +6,7 @@ so on. A child without families proves that no network is cheaper.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def fix_families(
     for number in range(MOST_PASSES):
         if number:
             multipliers = find_multipliers(families, start, 0, seed + number, workers)
-        passes.append(_without_costs(multipliers))
+        passes.append(multipliers.without_costs)
         if multipliers.root >= limit:
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         keep = np.split(multipliers.root + multipliers.reduced < limit, families.first[1:-1])
@@ -80,10 +80,5 @@ def fix_families(
             break
     proved = multipliers.root >= limit
     if proved:
-        passes.append(_without_costs(multipliers))
+        passes.append(multipliers.without_costs)
     return Fixed(tuple(parents), tuple(costs), multipliers, proved, tuple(passes))
-
-
-def _without_costs(multipliers: Multipliers) -> Multipliers:
-    """The multipliers as a proof needs them."""
-    return replace(multipliers, reduced=np.zeros(0))

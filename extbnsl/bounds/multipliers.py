@@ -34,7 +34,7 @@ A cut is (3, words) uint64, the clusters that it lacks without members, at the e
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -170,6 +170,11 @@ class Multipliers:
     @property
     def root(self) -> float:
         return float(self.weights @ requirements(self.cuts)) * UNIT + float(self.least.sum())
+
+    @property
+    def without_costs(self) -> "Multipliers":
+        """The same as a proof needs them, without the reduced costs."""
+        return replace(self, reduced=np.zeros(0))
 
 
 class ClusterBound(NamedTuple):

@@ -105,19 +105,18 @@ def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
     standing.parts[k] = replace(part, lower_bound=max(part.lower_bound, min(lower_bound, part.upper_bound)))
 
 
-def root_pass(pieces: tuple[Piece, ...], at: int | None = None, own: Multipliers | None = None) -> RootPass:
-    """The multipliers of the pieces that are not settled, with `own` in place of those of the piece `at`, over the
-    variables of the component."""
+def root_pass(pieces: tuple[Piece, ...]) -> RootPass:
+    """The multipliers of the pieces that are not settled, over the variables of the component."""
     cuts: list[Cut] = []
     weights: list[int] = []
     least = [0.0] * sum(len(piece.variables) for piece in pieces)
-    for number, piece in enumerate(pieces):
+    for piece in pieces:
         if is_settled(piece):
             continue
         if piece.order is not None:
             least[piece.variables[0]] = piece.lower_bound
             continue
-        multipliers = own if number == at and own is not None else _own_multipliers(piece)
+        multipliers = _own_multipliers(piece)
         cuts += cuts_over(multipliers.cuts, piece.variables)
         weights += multipliers.weights.tolist()
         for variable, mu in zip(piece.variables, multipliers.least.tolist(), strict=True):
@@ -147,8 +146,7 @@ def searched_step(search: PieceSearch, bound: float) -> Searched:
 def settled_steps(search: PieceSearch, step: Searched | Branched) -> tuple[Step, ...]:
     """The steps of a proof with one that settles the piece that the search is at, and what the others cost beside."""
     piece = search.pieces[search.at]
-    settled = replace(piece, order=piece.variables)
-    pieces = (*search.pieces[: search.at], settled, *search.pieces[search.at + 1 :])
+    pieces = search.with_piece(replace(piece, order=piece.variables))
     others = () if all(map(is_settled, pieces)) else (root_pass(pieces),)
     return (*(search.steps or (root_pass(search.pieces),)), step, *others)
 

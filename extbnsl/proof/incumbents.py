@@ -124,7 +124,7 @@ def _is_last(search: PieceSearch) -> bool:
 def _is_better_left(best: Incumbent, search: PieceSearch, context: Context, standing: Standing) -> bool:
     """`_is_better` of an order of the last piece with the solutions of the others."""
     solved = solved_piece(search.pieces[search.at], best.order.tolist(), best.cost)
-    whole = joined_part((*search.pieces[: search.at], solved, *search.pieces[search.at + 1 :]))
+    whole = joined_part(search.with_piece(solved))
     return _is_better(Incumbent(np.array(whole.order), whole.upper_bound), search.component, context, standing)
 
 

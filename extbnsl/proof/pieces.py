@@ -102,6 +102,10 @@ class PieceSearch:
         """Those of all pieces."""
         return tuple(variable for piece in self.pieces for variable in piece.variables)
 
+    def with_piece(self, piece: Piece) -> tuple[Piece, ...]:
+        """The pieces with another one in place of the one that the search is at."""
+        return (*self.pieces[: self.at], piece, *self.pieces[self.at + 1 :])
+
     @property
     def name(self) -> str:
         """What is in the names of its files: the searches of a component are numbered."""

@@ -109,7 +109,7 @@ def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tre
             variables = search.pieces[search.at].variables
             step = Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
             steps = settled_steps(search, step)
-    pieces = (*search.pieces[: search.at], answer or search.pieces[search.at], *search.pieces[search.at + 1 :])
+    pieces = search.pieces if answer is None else search.with_piece(answer)
     return PieceSearch(search.component, pieces, steps=steps)
 
 
@@ -158,7 +158,7 @@ class _Proving:
         def steps_with(passes: tuple[Multipliers, ...]) -> tuple[Step, ...]:
             """The steps so far, with one over the whole component for each of the passes that is new."""
             nonlocal steps, seen
-            steps += tuple(root_pass(search.pieces, at, one) for one in passes[seen:])
+            steps += tuple(root_pass(search.with_piece(replace(piece, multipliers=one))) for one in passes[seen:])
             seen = len(passes)
             return steps
 

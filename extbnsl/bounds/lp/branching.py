@@ -375,16 +375,13 @@ class _Branching:
             rises, sides = [], list[Side]()
             for own in (having & left[lo:hi], ~having & left[lo:hi]):
                 others = lo + np.flatnonzero(left[lo:hi] & ~own)
-                stream.basis = basis
-                stream.allow(others, False)
-                solved = stream.run(TRY_EFFORT, self._workers.halt) > 0
-                stream.allow(others, True)
+                solved = stream.run_without(others, basis, TRY_EFFORT, self._workers.halt) > 0
                 rises.append(max(0.0, stream.value - value))
-                sides.append(UNKNOWN[0])
+                side = UNKNOWN[0]
                 if solved:
                     shown = stream.multipliers()
-                    least = shown.reduced[lo + np.flatnonzero(own)].min(initial=math.inf)
-                    sides[-1] = shown.root + float(least), shown
+                    side = shown.root + float(shown.reduced[lo + np.flatnonzero(own)].min(initial=math.inf)), shown
+                sides.append(side)
             found.append((number, part, (rises[0], rises[1]), (sides[0], sides[1])))
         return found
 

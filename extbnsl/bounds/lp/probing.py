@@ -8,7 +8,7 @@ Savelsbergh 1994.)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,10 +161,7 @@ class _Probing:
         basis = self._program.basis
         for choice in choices:
             others = choice.others[self.alive[choice.others]]
-            stream.basis = basis
-            stream.allow(others, False)
-            left = stream.run(PROBE_EFFORT, self._workers.halt)
-            stream.allow(others, True)
+            left = stream.run_without(others, basis, PROBE_EFFORT, self._workers.halt)
             taken += PROBE_EFFORT - left
             multipliers = stream.multipliers() if left else None
             if multipliers is not None and not (self._beyond(multipliers) & self.alive).any():
@@ -181,7 +178,7 @@ class _Probing:
         dropped = self._beyond(found) & self.alive
         if not dropped.any() and found.root < self._limit:
             return
-        self.passes.append(replace(found, reduced=np.zeros(0)))
+        self.passes.append(found.without_costs)
         self.alive &= ~dropped
         self._costs = np.where(self.alive, self._costs, np.inf)
         families = self._program.families._replace(costs=self._costs)

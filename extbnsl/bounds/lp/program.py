@@ -144,17 +144,21 @@ class Program:
         for other in copies:
             other._highs = _highs()
             other._highs.passModel(self._highs.getLp())
-            other.basis = self.basis
+            other._highs.setBasis(self.basis)
         return copies
 
     @property
     def basis(self) -> Any:
-        """Where the next solution begins: where the last one has ended, unless another one is set."""
+        """Where the last solution has ended, and the next one begins."""
         return self._highs.getBasis()
 
-    @basis.setter
-    def basis(self, basis: Any) -> None:
+    def run_without(self, families: NDArray[np.int64], basis: Any, effort: int, halt: NDArray[np.uint8]) -> int:
+        """`run` from a basis without these families, which are allowed again after that."""
         self._highs.setBasis(basis)
+        self.allow(families, False)
+        left = self.run(effort, halt)
+        self.allow(families, True)
+        return left
 
     def allow(self, families: NDArray[np.int64], allowed: bool) -> None:
         """Whether the solution may have these families; those that are no columns it does not have anyway."""

@@ -116,12 +116,20 @@ def grow_clusters(solution, share, starts, part, clusters, violations, halt):
     make the cluster more violated. O(n^2) for each start at worst. Ends early when halt[0] is set.
     """
     solution, starts, clusters, violations, halt = borrowed((solution, starts, clusters, violations, halt))
-    n = solution.own_first.size - 1
+    n, m = solution.own_first.size - 1, solution.x.size
+    growing = _Growing(
+        np.empty(n, np.uint8),
+        np.empty(m, np.int64),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.uint8),
+        np.empty(1, np.int64),
+    )
     order = np.empty(n, np.int64)
     for k in range(part[0], starts.shape[0], part[1]):
         if halt[0]:
             break
-        growing = _new_cluster(solution)
+        _begin(solution, growing)
         value, best, violations[k] = 0.0, 0, -np.inf
         for size in range(1, n + 1):
             added = starts[k, size - 1] if size <= 2 else -1
@@ -140,14 +148,15 @@ def grow_clusters(solution, share, starts, part, clusters, violations, halt):
 
 
 @inner
-def _new_cluster(solution):
+def _begin(solution, growing):
     """A cluster without members."""
-    n, m = solution.own_first.size - 1, solution.x.size
-    change = np.zeros(n)
-    for j in range(m):
-        change[solution.child[j]] += solution.x[j]
-    members, seen = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-    return _Growing(members, np.zeros(m, np.int64), change, np.empty(n, np.int64), seen, np.zeros(1, np.int64))
+    growing.members[:] = 0
+    growing.hits[:] = 0
+    growing.seen[:] = 0
+    growing.nearby[0] = 0
+    growing.change[:] = 0.0
+    for j in range(solution.x.size):
+        growing.change[solution.child[j]] += solution.x[j]
 
 
 @inner
