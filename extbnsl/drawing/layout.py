@@ -52,13 +52,14 @@ class Spacing:
 
 @dataclass(frozen=True)
 class Layout:
-    """A drawing from (0, 0) to (width, height), y downwards: a box for each variable, and for each arc its route.
+    """A drawing of a network, or of a component of it, from (0, 0) to (width, height), y downwards: a box for each
+    variable, and for each arc its route.
 
     A route is an even number of points, y ascending: pairs of ends of curves, each of which leaves and arrives upright.
     What lies between two curves is an upright line that passes a row.
     """
 
-    boxes: tuple[Box, ...]
+    boxes: dict[int, Box]
     routes: dict[Arc, tuple[Point, ...]]
     width: float
     height: float
@@ -100,44 +101,28 @@ def lay_out(network: Network, widths: Sequence[float], spacing: Spacing = Spacin
         _component(network, members, widths, spacing) if len(members) > 1 else _single(members[0], widths, spacing)
         for members in _components(network, order)
     ]
-    return _packed(len(network.names), parts, spacing)
+    return _packed(parts, spacing)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The drawing of a component."""
-
-    boxes: dict[int, Box]
-    routes: dict[Arc, tuple[Point, ...]]
-    width: float
-    height: float
-
-
-def _single(variable: int, widths: Sequence[float], spacing: Spacing) -> _Part:
+def _single(variable: int, widths: Sequence[float], spacing: Spacing) -> Layout:
     width, height = widths[variable], spacing.height
-    return _Part({variable: Box(width / 2, height / 2, width, height)}, {}, width, height)
+    return Layout({variable: Box(width / 2, height / 2, width, height)}, {}, width, height)
 
 
 def _components(network: Network, order: Sequence[int]) -> list[list[int]]:
     """The members of each component in this order; the largest first, then by the least member."""
-    root = list(range(len(order)))
-
-    def find(x: int) -> int:
-        while root[x] != x:
-            root[x] = root[root[x]]
-            x = root[x]
-        return x
-
-    for a, b in network.arcs():
-        first, second = sorted((find(a), find(b)))
-        root[second] = first
+    near = [[*own, *below] for own, below in zip(network.parents, network.children(), strict=True)]
+    first: dict[int, int] = {}
+    for x in order:
+        if x not in first:
+            first |= dict.fromkeys(_walk(x, near), x)
     members: dict[int, list[int]] = {}
     for x in order:
-        members.setdefault(find(x), []).append(x)
+        members.setdefault(first[x], []).append(x)
     return sorted(members.values(), key=lambda own: (-len(own), min(own)))
 
 
-def _component(network: Network, members: list[int], widths: Sequence[float], spacing: Spacing) -> _Part:
+def _component(network: Network, members: list[int], widths: Sequence[float], spacing: Spacing) -> Layout:
     made = _in_rows(network, members, _ranks(network, members, widths, spacing), spacing.shared)
     _untangle(made)
     size = [widths[v] for v in members] + [spacing.line] * (len(made.above) - len(members))
@@ -197,20 +182,20 @@ def _in_rows(network: Network, members: list[int], rank: dict[int, int], shared:
                     made.below[upper].append(lower)
                     made.above[lower].append(upper)
             made.chains[parent, child] = chain
-    for one in _walk(made):
+    for one in _walk(0, [below + above for below, above in zip(made.below, made.above, strict=True)]):
         rows[level[one]].append(one)
     made.number()
     return made
 
 
-def _walk(made: _Rows) -> Iterable[int]:
-    """All items of a component, neighbours one after another."""
-    seen = {0}
-    waiting = [0]
+def _walk(start: int, near: Sequence[Sequence[int]]) -> Iterable[int]:
+    """All items of a component with these neighbours, one near another."""
+    seen = {start}
+    waiting = [start]
     while waiting:
         one = waiting.pop()
         yield one
-        for other in reversed(made.below[one] + made.above[one]):
+        for other in reversed(near[one]):
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)
@@ -387,7 +372,7 @@ def _align(items: Sequence[int], low: float, high: float, x: list[float]) -> Non
 # The drawing
 
 
-def _drawn(made: _Rows, size: Sequence[float], x: list[float], spacing: Spacing) -> _Part:
+def _drawn(made: _Rows, size: Sequence[float], x: list[float], spacing: Spacing) -> Layout:
     left = min(x[i] - size[i] / 2 for i in range(len(x)))
     right = max(x[i] + size[i] / 2 for i in range(len(x)))
     x = [at - left for at in x]
@@ -402,18 +387,15 @@ def _drawn(made: _Rows, size: Sequence[float], x: list[float], spacing: Spacing)
     }
     ends = _ports(made, size, x)
     routes = {arc: _route(chain, ends[arc], x, top, spacing.height) for arc, chain in made.chains.items()}
-    return _Part(boxes, routes, right - left, tops[-1] + spacing.height)
+    return Layout(boxes, routes, right - left, tops[-1] + spacing.height)
 
 
 def _ports(made: _Rows, size: Sequence[float], x: Sequence[float]) -> dict[Arc, tuple[float, float]]:
     """The x at which each arc leaves its parent and that at which it arrives, in the order of where it goes."""
-    leaving: dict[int, set[int]] = {}
-    coming: dict[int, set[int]] = {}
-    for chain in made.chains.values():
-        leaving.setdefault(chain[0], set()).add(chain[1])
-        coming.setdefault(chain[-1], set()).add(chain[-2])
-    out = {(box, near): at for box, ends in leaving.items() for near, at in _spread(ends, x, x[box], size[box])}
-    into = {(box, near): at for box, ends in coming.items() for near, at in _spread(ends, x, x[box], size[box])}
+    out, into = (
+        {(box, near): at for box in range(len(made.variables)) for near, at in _spread(ends[box], x, x[box], size[box])}
+        for ends in (made.below, made.above)
+    )
     return {arc: (out[chain[0], chain[1]], into[chain[-1], chain[-2]]) for arc, chain in made.chains.items()}
 
 
@@ -434,7 +416,7 @@ def _route(
     return (*points, (ends[1], top[chain[-1]]))
 
 
-def _packed(n: int, parts: Sequence[_Part], spacing: Spacing) -> Layout:
+def _packed(parts: Sequence[Layout], spacing: Spacing) -> Layout:
     """The components side by side, the largest first, in lines of about the same width."""
     area = sum((part.width + spacing.aside) * (part.height + spacing.aside) for part in parts)
     most = max([math.sqrt(SHAPE * area), *(part.width for part in parts)])
@@ -449,4 +431,4 @@ def _packed(n: int, parts: Sequence[_Part], spacing: Spacing) -> Layout:
         routes |= {arc: tuple((px + x, py + y) for px, py in route) for arc, route in part.routes.items()}
         right, tallest = max(right, x + part.width), max(tallest, part.height)
         x += part.width + apart
-    return Layout(tuple(boxes[v] for v in range(n)), dict(sorted(routes.items())), right, y + tallest)
+    return Layout(dict(sorted(boxes.items())), dict(sorted(routes.items())), right, y + tallest)

@@ -72,7 +72,7 @@ def network_svg(
         _arc(network, arc, route, arc in compelled, _Look.of(arc, layout, strengths, shares, of_which))
         for arc, route in layout.routes.items()
     ]
-    boxes = [_box(box, label, name, size) for box, label, name in zip(layout.boxes, labels, network.names, strict=True)]
+    boxes = [_box(box, labels[x], network.names[x], size) for x, box in layout.boxes.items()]
     legend = _legend(layout.height) if len(compelled) < len(layout.routes) else ""
     return _document(network, layout, [*arcs, *boxes], legend)
 

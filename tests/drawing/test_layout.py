@@ -46,9 +46,9 @@ NETWORKS += [
 def test_arcs_point_down_and_boxes_are_apart(network, spacing):
     widths = widths_of(network)
     layout = lay_out(network, widths, spacing)
-    assert [box.width for box in layout.boxes] == widths
+    assert [box.width for box in layout.boxes.values()] == widths
     assert tuple(layout.routes) == network.arcs()
-    assert not any(overlap(a, b) for a, b in itertools.combinations(layout.boxes, 2))
+    assert not any(overlap(a, b) for a, b in itertools.combinations(layout.boxes.values(), 2))
     for (parent, child), route in layout.routes.items():
         up, down = layout.boxes[parent], layout.boxes[child]
         assert up.y < down.y
@@ -58,7 +58,7 @@ def test_arcs_point_down_and_boxes_are_apart(network, spacing):
         assert abs(route[-1][0] - down.x) < down.width / 2
         assert len(route) % 2 == 0
         assert all(a[1] < b[1] for a, b in itertools.pairwise(route))
-    for box in layout.boxes:
+    for box in layout.boxes.values():
         assert box.x - box.width / 2 >= -1e-6
         assert box.x + box.width / 2 <= layout.width + 1e-6
         assert box.y - box.height / 2 >= 0
@@ -73,13 +73,13 @@ def test_no_arc_passes_behind_a_box(network, spacing):
     for route in layout.routes.values():
         for (x, y), (end, bottom) in zip(route[1:-1:2], route[2:-1:2], strict=True):
             assert x == end
-            for box in layout.boxes:
+            for box in layout.boxes.values():
                 beside, above, below = abs(box.x - x) - box.width / 2, box.y - bottom, y - box.y
                 assert max(beside, above - box.height / 2, below - box.height / 2) >= 0
         for (_, y), (_, bottom) in zip(route[::2], route[1::2], strict=True):
             own = [
                 box
-                for box in layout.boxes
+                for box in layout.boxes.values()
                 if y + 1e-6 < box.y + box.height / 2 and box.y - box.height / 2 < bottom - 1e-6
             ]
             xs = [x for x, _ in route]
@@ -104,14 +104,14 @@ def test_a_tree_has_no_crossings():
 def test_a_row_that_is_too_wide_goes_on_below():
     network = Network(tuple(map(str, range(200))), ((), *[(0,)] * 199))
     layout = lay_out(network, [100.0] * 200)
-    assert len({box.y for box in layout.boxes}) > 3
+    assert len({box.y for box in layout.boxes.values()}) > 3
     assert layout.width < 6 * NARROWEST
 
 
 def test_components_are_side_by_side():
     parents = tuple((i - 1,) if i % 2 else () for i in range(40))
     layout = lay_out(Network(tuple(map(str, range(40))), parents), [60.0] * 40)
-    assert len({box.y for box in layout.boxes}) < 20
+    assert len({box.y for box in layout.boxes.values()}) < 20
     assert layout.width < 4 * layout.height
 
 
