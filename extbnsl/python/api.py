@@ -4,35 +4,51 @@ The keywords of the functions are the options that dataclasses declare, see `ext
 imported before a function is called.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.core.arguments import path_of, plain
+from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import TABLE_OPTIONS, DataOptions
+from extbnsl.core.errors import ExtbnslError, InputError
+from extbnsl.core.events import Observer, ignore
 from extbnsl.core.keywords import keywords, without
-from extbnsl.core.options import declared, made_of
+from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.options import Declared, Option, declared, made_of
+from extbnsl.core.sentences import Sentence
 from extbnsl.kbest.scope import Scope
-from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
-from extbnsl.python.inputs import (
-    QUESTION,
-    TABLE,
-    TELLING,
-    claim_from,
-    observer_from,
-    problem_from,
-    told_in_python,
-)
+from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 
 if TYPE_CHECKING:
+    from extbnsl.data import Data
+    from extbnsl.data.encode import Make
     from extbnsl.results.networks import CostedNetwork
     from extbnsl.results.ranked import KBestResult
     from extbnsl.results.result import Result
+    from extbnsl.scores.local import LocalScores
 
-
+KNOWLEDGE = Option(
+    'which networks there are to choose from: a dict of lists such as {"required": [["a", "b"]]}, the path of a file, '
+    "a Knowledge, or an object such as pgmpy's ExpertKnowledge"
+)
+NAMES = Option("the names of the columns of an array", given=Sequence[str])
+PROGRESS = Option(
+    "True for lines on standard error, or a function that takes an event, see extbnsl.core.events",
+    given=bool | Callable[[Any], None],
+)
+QUESTION = CLAIM_OPTIONS | {"knowledge": Declared("knowledge", object, True, None, KNOWLEDGE)}
+TABLE = {"names": Declared("names", list, True, None, NAMES)} | TABLE_OPTIONS
+TELLING = {"progress": Declared("progress", bool, False, False, PROGRESS)}
 BUDGETS, PLACE = declared(Budgets), declared(Place)
 SEED = {"seed": declared(Methods)["seed"]}
 
@@ -71,20 +87,20 @@ def learn(data: Any, *, method: str = "bfbnb", bootstrap: int | None = None, **o
     from extbnsl.solver.bootstrap import bootstrap_network
     from extbnsl.solver.solve import solve
 
-    with told_in_python():
+    with _told_in_python():
         methods = methods_named(method, made_of(Methods, options))
         find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
         asked: tuple[Resamples, ...] = ()
         if bootstrap is not None:
             find, asked = bootstrap_network, (made_of(Resamples, {"bootstrap": bootstrap}),)
         return find(
-            problem_from(data, options),
+            _problem_from(data, options),
             *asked,
-            claim_from(options),
+            _claim_from(options),
             methods,
             made_of(Budgets, options),
             made_of(Place, options),
-            observer=observer_from(options),
+            observer=_observer_from(options),
         )
 
 
@@ -113,22 +129,21 @@ def order(data: Any, order: Sequence[str], **options: Any) -> "Result":
     BudgetError
         If the memory does not do.
     """
-    from extbnsl.core.errors import InputError
     from extbnsl.data import Data
     from extbnsl.orders.given import places_of, positions
     from extbnsl.solver.ordered import order_network
 
-    with told_in_python():
-        dataset = problem_from(data, options)
+    with _told_in_python():
+        dataset = _problem_from(data, options)
         if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
         return order_network(
             dataset,
             positions(places_of(order), dataset.names, "order", dataset.source),
-            claim_from(options),
+            _claim_from(options),
             made_of(OrderMethods, options),
             made_of(Budgets, options),
-            observer=observer_from(options),
+            observer=_observer_from(options),
         )
 
 
@@ -156,17 +171,15 @@ def approximate(data: Any, *, time: float | str = "1m", **options: Any) -> "Resu
     BudgetError
         If the memory does not do.
     """
-    from extbnsl.core.arguments import plain
-    from extbnsl.machine.budgets import parse_duration
     from extbnsl.solver.approximate import approximate_network
 
-    with told_in_python():
+    with _told_in_python():
         return approximate_network(
-            problem_from(data, options),
-            claim_from(options),
+            _problem_from(data, options),
+            _claim_from(options),
             made_of(ApproximateMethods, options),
             made_of(Budgets, options, time_limit=parse_duration(plain(time), "time")),
-            observer=observer_from(options),
+            observer=_observer_from(options),
         )
 
 
@@ -199,16 +212,16 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
     """
     from extbnsl.solver.k_best import ALL, k_best_networks
 
-    with told_in_python():
+    with _told_in_python():
         wanted = 10 if k is None and options["within_factor"] is None else k
         return k_best_networks(
-            problem_from(data, options),
+            _problem_from(data, options),
             made_of(Scope, options | {"k": wanted}),
-            claim_from(options),
+            _claim_from(options),
             replace(ALL, seed=made_of(Methods, options).seed),
             made_of(Budgets, options),
             made_of(Place, options),
-            observer=observer_from(options),
+            observer=_observer_from(options),
         )
 
 
@@ -236,11 +249,109 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
     """
     from extbnsl.solver.k_best import ALL, networks_best_first
 
-    with told_in_python():
+    with _told_in_python():
         return networks_best_first(
-            problem_from(data, options),
-            claim_from(options),
+            _problem_from(data, options),
+            _claim_from(options),
             replace(ALL, seed=made_of(Methods, options).seed),
             made_of(Budgets, options),
-            observer=observer_from(options),
+            observer=_observer_from(options),
         )
+
+
+@contextlib.contextmanager
+def _told_in_python() -> Iterator[None]:
+    """Let errors name arguments where they name options."""
+    try:
+        yield
+    except ExtbnslError as error:
+        error.tell_in_python()
+        raise
+
+
+def _claim_from(options: Mapping[str, Any]) -> Claim:
+    """The claim that a caller asks for."""
+    ess, knowledge = plain(options["ess"]), _knowledge_given(options["knowledge"])
+    return made_of(Claim, options, score=options["score"], ess=ess, knowledge=knowledge)
+
+
+def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores":
+    """`data` as a problem to solve, of numbers if the score is of these; InputError for options that its kind has no
+    use for."""
+    from extbnsl.data import Data, measured, prepare
+    from extbnsl.data.given import made_of_array, made_of_frame
+    from extbnsl.data.treatment import chosen
+    from extbnsl.scores.local import LocalScores, named_scores
+
+    names, score = options["names"], options["score"]
+    treated = made_of(DataOptions, options)
+    if isinstance(data, dict):
+        data = named_scores(data)
+    ready = isinstance(data, Data | LocalScores)
+    if names is not None and (ready or hasattr(data, "columns")):
+        raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
+    if ready and (useless := ", ".join(chosen(treated.document()))):
+        raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
+    if isinstance(data, Data | LocalScores):
+        return data
+    if isinstance(data, (str, bytes, PathLike)):
+        raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")
+    if hasattr(data, "to_frame"):
+        raise InputError("data: a series is a single column; give a data frame (series.to_frame()).")
+    make: Make[Any] = measured if is_of_numbers(score) else prepare
+    framed = hasattr(data, "columns")
+    made = made_of_frame(make, data, treated) if framed else made_of_array(make, data, names, treated)
+    return replace(made, warnings=tuple(Sentence(warning).in_python() for warning in made.warnings))
+
+
+def _observer_from(options: Mapping[str, Any]) -> Observer:
+    """What `progress` asks for: lines on standard error, nothing, or the observer that it is."""
+    from extbnsl.run.progress import Table, line_writer
+
+    progress = options["progress"]
+    if progress is True:
+        return Table(line_writer(sys.stderr))
+    if progress is False:
+        return ignore
+    if callable(progress):
+        observer: Observer = progress
+        return observer
+    raise InputError(f"progress: {progress!r} is neither True, False nor a function that takes an event.")
+
+
+_ATTRIBUTES = {
+    "required": "required_edges",
+    "forbidden": "forbidden_edges",
+    "allowed": "search_space",
+    "tiers": "temporal_order",
+}
+
+
+def _knowledge_given(given: Any) -> Knowledge:
+    """The knowledge that is given: a Knowledge, a dict with the keys of the file, the path of one, or another package's
+    object; InputError if it is none.
+
+    An object as pgmpy's ExpertKnowledge has `required_edges`, `forbidden_edges`, `search_space` (pairs of parent and
+    child) and `temporal_order` (a list of lists); what it lacks, or has as None, says nothing.
+    """
+    from extbnsl.formats.knowledge_file import knowledge_of, read_knowledge
+
+    if given is None:
+        return NOTHING
+    if isinstance(given, Knowledge):
+        return given
+    if isinstance(given, Mapping):
+        return knowledge_of(given)
+    if isinstance(given, str | PathLike):
+        return read_knowledge(path_of(given, "knowledge"))
+    if not any(hasattr(given, name) for name in _ATTRIBUTES.values()):
+        raise InputError(
+            f"knowledge: {type(given).__name__} is none; give a dict with required, forbidden, tiers, ..., a file of "
+            "these, or an object with required_edges, forbidden_edges, temporal_order or search_space."
+        )
+    found: dict[str, Any] = {}
+    for key, name in _ATTRIBUTES.items():
+        own = getattr(given, name, None)
+        if own is not None and len(own) > 0:
+            found[key] = [list(part) if isinstance(part, list | tuple | set | frozenset) else part for part in own]
+    return knowledge_of(found)

@@ -15,12 +15,16 @@ from extbnsl.data import Data, measured
 from extbnsl.data.given import Given, given
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
-from extbnsl.python.api import BUDGETS, PLACE, SEED, learn
+from extbnsl.python.api import BUDGETS, PLACE, QUESTION, SEED, TABLE, TELLING, learn
+from extbnsl.python.estimator.answers import (
+    NumberAnswers,
+    Reader,
+    StateAnswers,
+    pandas_frame,
+    states_read,
+    values_read,
+)
 from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
-from extbnsl.python.estimator.numbers import NumberAnswers
-from extbnsl.python.estimator.records import Reader, pandas_frame
-from extbnsl.python.estimator.states import StateAnswers, states_read, values_read
-from extbnsl.python.inputs import QUESTION, TABLE, TELLING
 from extbnsl.scores.known import is_of_numbers
 
 if TYPE_CHECKING:
