@@ -129,21 +129,21 @@ LEGEND = (
 )
 
 
-def line_writer(*streams: TextIO) -> Writer:
-    """A function that writes one line to every stream and flushes; a stream that fails gets no more lines.
+def line_writer(stream: TextIO) -> Writer:
+    """A function that writes one line to the stream and flushes; one that fails gets no more lines.
 
-    A closed pipe or a full disk under a log must not cost anybody the solve.
+    A closed pipe or a full disk must not cost anybody the solve.
     """
-    open_streams = list(streams)
+    failed = False
 
     def write(line: str) -> None:
-        for stream in tuple(open_streams):
+        nonlocal failed
+        if not failed:
             try:
                 stream.write(line + "\n")
                 stream.flush()
             except (OSError, ValueError):
-                with contextlib.suppress(ValueError):  # another thread may have found the same
-                    open_streams.remove(stream)
+                failed = True
 
     return write
 

@@ -3,7 +3,6 @@
 Reading needs the standard library alone, and neither waits for the run nor disturbs it.
 """
 
-import contextlib
 import dataclasses
 import math
 import os
@@ -135,9 +134,7 @@ class Status:
 
     def lines(self) -> Iterator[str]:
         """All of it for a person, one subject a line."""
-        for subject, text in _rows(self):
-            if text:
-                yield Fact(subject, text).line
+        return (Fact(subject, text).line for subject, text in _rows(self) if text)
 
 
 def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
@@ -202,21 +199,14 @@ def _found_better(result: Mapping[str, Any], state: RunState) -> bool:
 
 def finished_result(path: Path) -> dict[str, Any] | None:
     """The document of result.json if it is the last word on the run in `path`."""
-    manifest = None
-    with contextlib.suppress(InputError, RunDirectoryError):
-        manifest = read_manifest(path)
-    with contextlib.suppress(InputError, RunDirectoryError):
-        result = read_result(path)
-        return result if finished(result, manifest) else None
-    return None
+    result: dict[str, Any] | None = _noted([], lambda: read_result(path))
+    return result if finished(result, _noted([], lambda: read_manifest(path))) else None
 
 
 def can_go_on(path: Path) -> bool:
     """Whether the run in `path`, which is finished, may find a better network in more time."""
-    with contextlib.suppress(InputError, RunDirectoryError):  # a finished run needs no manifest
-        state = read_manifest(path).state
-        return state.kind == APPROXIMATE and has_more_to_find(state)
-    return False
+    manifest = _noted([], lambda: read_manifest(path))  # a finished run needs none
+    return manifest is not None and manifest.state.kind == APPROXIMATE and has_more_to_find(manifest.state)
 
 
 def _read_told(file: Path) -> dict[str, Any]:
@@ -301,11 +291,10 @@ def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
     yield "continue", status.resume
     yield "doing", told["doing"] or "starting" if status.state in ("running", "unknown") else None
     yield "layer", _layer_text(told)
-    yield "bounds", _bounds_text(told)
-    yield (
-        "resamples",
-        None if status.resamples_done is None else f"{status.resamples_done:,} of {status.resamples:,} done",
-    )
+    if None not in (told["lower_bound"], told["upper_bound"]):
+        yield "bounds", bounds_told(told["lower_bound"], told["upper_bound"])
+    if (done := status.resamples_done) is not None:
+        yield "resamples", f"{done:,} of {status.resamples:,} done"
     yield "memory", _memory_text(told)
     yield "disk", None if told["disk"] is None else format_size(told["disk"])
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
@@ -338,13 +327,6 @@ def _layer_text(told: Mapping[str, Any]) -> str | None:
     spilled = f", {format_count(told['spilled'])} spilled" if told["spilled"] else ""
     counts = f"{format_count(told['generated'])} generated, {format_count(told['kept'])} kept{spilled}"
     return f"{told['layer']} of {told['layers']}{part}: {counts}"
-
-
-def _bounds_text(told: Mapping[str, Any]) -> str | None:
-    lower, upper = told["lower_bound"], told["upper_bound"]
-    if lower is None or upper is None:
-        return None
-    return bounds_told(lower, upper)
 
 
 def _memory_text(told: Mapping[str, Any]) -> str | None:
