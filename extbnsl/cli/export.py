@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import remark, say_sentence
-from extbnsl.cli.score_network import smoothing, training_problem
+from extbnsl.cli.score_network import training_problem
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.formats.kinds import FORMATS, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
@@ -28,32 +28,19 @@ none, and for --smoothing.
 example:
   extbnsl export wdbc.run -o wdbc.xdsl --smoothing 1
 """
-OVERWRITE = "--overwrite"
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = options.add_command(commands, "export", "write a network for another program", EPILOG, run)
-    parser.set_defaults(compiles=False)
-    parser.add_argument("result", metavar="RUN", type=Path, help="a run directory or its result.json")
+    parser = options.add_command(commands, "export", "write a network for another program", EPILOG, run, False)
+    options.add_shared(parser, "result")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="where to write")
     parser.add_argument("--format", choices=FORMATS, help="the format (default: as FILE ends)")
-    parser.add_argument(
-        "--smoothing",
-        metavar="S",
-        type=smoothing,
-        default=0.0,
-        help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 0)",
-    )
+    options.add_shared(parser, "--smoothing")
     parser.add_argument(
         "--cpdag", action="store_true", help="the equivalence class instead: arcs that may turn have no head (.dot)"
     )
-    parser.add_argument(
-        "--training",
-        metavar="FILE",
-        help="the data that the network was learned from (default: where the run read them)",
-    )
-    parser.add_argument(OVERWRITE, action="store_true", help="replace FILE if it exists")
+    options.add_shared(parser, "--training", "--overwrite")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -68,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.results.exporting import write_export
 
     made = written(_described(given, kind), kind, given.cpdag)
-    write_export(output, made, given.overwrite, OVERWRITE)
+    write_export(output, made, given.overwrite, "--overwrite")
     say_sentence(f"The network of {given.result} is written to {output}.{_told(made, output)}")
     return 0
 
@@ -96,7 +83,7 @@ def _described(given: argparse.Namespace, kind: str) -> "Described":
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
     from extbnsl.data import Dataset, Numbers
-    from extbnsl.results.outputs import Told, claim_in, described
+    from extbnsl.results.outputs import claim_in, described
 
     problem, file = training_problem(given.training, given.result, document)
     if given.smoothing > 0.0 and isinstance(problem, Numbers):
@@ -104,8 +91,8 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
     if given.smoothing > 0.0 and not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
     parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
-    told = Told(parameters, strengths, given.smoothing)
-    made = described(known.network, known.cost, problem, claim_in(document), told)
+    claim = claim_in(document)
+    made = described(known.network, known.cost, problem, claim, parameters, strengths, given.smoothing)
     found = made.strengths if strengths else known.strengths
     return replace(made if parameters else known, strengths=found)
 

@@ -1,7 +1,6 @@
 """The files that a result is written as."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,30 +37,27 @@ def networks(
 
     bif, document, dot = of_network(place)
     yield _file(dot, dot_text(network))
-    known = described(network, cost, dataset, claim, Told(parameters=_has_small_tables(network, dataset)))
+    known = described(network, cost, dataset, claim, parameters=_has_small_tables(network, dataset))
     if known.states is not None and known.tables is not None:
         yield _file(bif, bif_text(network, known.states, known.tables))
     yield _file(document, json_text(network_document(known)))
 
 
-@dataclass(frozen=True)
-class Told:
-    """What is told of a network besides its structure, as far as its data are there.
-
-    parameters: its tables, or its regressions.
-    strengths: how much each arc counts.
-    smoothing: the equivalent sample size of the prior of the tables; 0 for those of maximum likelihood.
-    """
-
-    parameters: bool = True
-    strengths: bool = True
-    smoothing: float = 0.0
-
-
 def described(
-    network: "Network", cost: float, problem: "Data | LocalScores | None", claim: Claim, told: Told = Told()
+    network: "Network",
+    cost: float,
+    problem: "Data | LocalScores | None",
+    claim: Claim,
+    parameters: bool = True,
+    strengths: bool = True,
+    smoothing: float = 0.0,
 ) -> "Described":
-    """What there is to tell of a network, its cost, and the data or local scores that it was learned from."""
+    """What there is to tell of a network, its cost, and the data or local scores that it was learned from.
+
+    parameters: whether its tables, or its regressions, are told; strengths: how much each arc counts; both as far as
+    the data are there. smoothing: the equivalent sample size of the prior of the tables; 0 for those of maximum
+    likelihood.
+    """
     from extbnsl.data import Dataset, Numbers
     from extbnsl.data.dataset import spreads, state_counts
     from extbnsl.formats.described import Described
@@ -69,17 +65,17 @@ def described(
     from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit
 
-    strengths = None
-    if told.strengths and problem is not None:
+    known = None
+    if strengths and problem is not None:
         costs = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
-        strengths = arc_strengths(network, claim, costs)
+        known = arc_strengths(network, claim, costs)
     if isinstance(problem, Dataset):
-        tables = fit(network, problem, told.smoothing) if told.parameters else None
-        return Described(network, cost, problem.states, tables, strengths, counts=state_counts(problem))
+        tables = fit(network, problem, smoothing) if parameters else None
+        return Described(network, cost, problem.states, tables, known, counts=state_counts(problem))
     if isinstance(problem, Numbers):
-        fitted = regressions(network, problem) if told.parameters else None
-        return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(problem))
-    return Described(network, cost, strengths=strengths)
+        fitted = regressions(network, problem) if parameters else None
+        return Described(network, cost, strengths=known, regressions=fitted, spreads=spreads(problem))
+    return Described(network, cost, strengths=known)
 
 
 def _has_small_tables(network: "Network", dataset: "Data | None") -> bool:

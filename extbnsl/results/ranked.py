@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import RunDirectoryError, VerificationError
 from extbnsl.files.atomic import Content
@@ -38,14 +37,6 @@ NETWORKS_HEADER = "rank,cost,share_of_found,equivalence_class,arcs,model"
 ARCS_HEADER = ("from", "to", "share_of_found", "either_of_found", "found_of_all")
 
 Texts = list[dict[int, str]]  # of each child the texts of its parent sets by their numbers
-
-
-class Arcs(NamedTuple):
-    """shares (n, n): of each arc, parent by child, in the weight of the networks that were found; of_all: what these
-    have of the weight of all networks there are, None if that is not known."""
-
-    shares: NDArray[np.float64]
-    of_all: float | None
 
 
 def json_list(networks: RankedNetworks) -> Iterator[bytes]:
@@ -82,14 +73,14 @@ def networks_table(networks: RankedNetworks) -> Iterator[bytes]:
         yield encoded("".join(lines))
 
 
-def arcs_table(names: Sequence[str], arcs: Arcs) -> bytes:
+def arcs_table(names: Sequence[str], shares: NDArray[np.float64], of_all: float | None) -> bytes:
     """The arcs that a network may have as a table in CSV, that of the largest share first.
 
-    "either" is the share of the networks in which the two variables are joined, in one direction or the other; the last
-    column is the same in each line, and empty if that is not known.
+    shares (n, n): of each arc, parent by child, in the weight of the networks that were found; of_all: what these have
+    of the weight of all networks there are, None if that is not known, which each line repeats. "either" is the share
+    of the networks in which the two variables are joined, in one direction or the other.
     """
     rows = []
-    shares, of_all = arcs
     order = np.argsort(-shares, axis=None, kind="stable")[: np.count_nonzero(shares > 0.0)]
     for p, x in zip(*np.unravel_index(order, shares.shape), strict=True):
         either = shares[p, x] + shares[x, p]
@@ -203,47 +194,39 @@ class KBestResult(Result):
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of result.json but for its last key, the networks."""
+        names = self.networks.names
         return super().document(made) | {
             "within": self.within,
-            "count": self._count(),
+            "count": {
+                "networks": self.counted,
+                "listed": len(self.networks),
+                "share": self.share,
+                "of_all": self.of_all,
+                "written": max(1, min(self.written, len(self.networks))),
+            },
             "classes": _classes(self.networks),
             "top": _top(self.networks),
-            "shared_arcs": [[self.networks.names[p], self.networks.names[x]] for p, x in self._shared()],
-            "arc_shares": _by_child(self.networks.names, self.arcs),
+            "shared_arcs": [[names[p], names[x]] for p, x in self.networks.shared() if self.arcs[p, x] == 1.0],
+            "arc_shares": _by_child(names, self.arcs),
         }
 
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content)."""
         yield RESULT, _whole(document, self.networks)
-        yield from ranked_files(self.networks, Arcs(self.arcs, self.of_all), self.dataset, self.claim, self.written)
-
-    def _shared(self) -> list[tuple[int, int]]:
-        """The arcs that all listed networks have, and all others that were counted."""
-        return [arc for arc in self.networks.shared() if self.arcs[arc] == 1.0]
-
-    def _count(self) -> dict[str, Any]:
-        """How many networks there are within, if that is known, what of them is listed and written, and how much they
-        are."""
-        listed = len(self.networks)
-        return {
-            "networks": self.counted,
-            "listed": listed,
-            "share": self.share,
-            "of_all": self.of_all,
-            "written": max(1, min(self.written, listed)),
-        }
+        yield from ranked_files(self.networks, self.arcs, self.dataset, document)
 
 
 def ranked_files(
-    ranked: RankedNetworks, arcs: Arcs, dataset: "Data | None", claim: Claim, written: int
+    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Data | None", document: Mapping[str, Any]
 ) -> Iterator[tuple[str, Content]]:
-    """The files that tell ranked networks, as (name, content): tables, and so many networks, the best one as the last,
-    whose last file tells that the others have been written."""
+    """The files that tell ranked networks and shares of arcs (n, n) beside this document, as (name, content): tables,
+    and the networks that have files of their own, the best one as the last, whose last file tells that the others have
+    been written."""
     yield RANKED, networks_table(ranked)
-    yield ARCS, arcs_table(ranked.names, arcs)
-    for place in range(max(1, min(written, len(ranked))), 0, -1):
+    yield ARCS, arcs_table(ranked.names, arcs, document["count"]["of_all"])
+    for place in range(max(1, min(document["count"]["written"], len(ranked))), 0, -1):
         own = ranked[place - 1]
-        yield from networks(own.network, dataset, own.cost, claim, place)
+        yield from networks(own.network, dataset, own.cost, claim_in(document), place)
 
 
 def _whole(document: Mapping[str, Any], networks: RankedNetworks) -> Iterator[bytes]:
@@ -294,10 +277,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
     """
     if "count" in document:
         names = document["variables"]
-        ranked = read_ranked(folder, names)
-        arcs = Arcs(_arcs(names, document["arc_shares"]), document["count"]["of_all"])
-        written = document["count"]["written"]
-        return ranked_files(ranked, arcs, dataset, claim_in(document), written)
+        return ranked_files(read_ranked(folder, names), _arcs(names, document["arc_shares"]), dataset, document)
     network = Network.from_names(document["variables"], document["parents"])
     return islice(outputs(document, network, dataset), 1, None)
 

@@ -21,13 +21,13 @@ from extbnsl.formats.described import Described
 from extbnsl.formats.export import dot_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
-from extbnsl.networks.arcs import ArcStrength, arc_strengths, costs_from, costs_in
+from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
 from extbnsl.results.bootstrap import Bootstrap, frequency_files
 from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.facts import notebook_html
-from extbnsl.results.outputs import Told, claim_in, described, encoded, networks
+from extbnsl.results.outputs import claim_in, described, encoded, networks
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -233,11 +233,10 @@ class Result:
         InputError
             If the result has neither data nor local scores.
         """
-        if self.dataset is not None:
-            return arc_strengths(self.network, self.claim, costs_from(self.dataset, self.claim))
-        if self.local_scores is None:
+        strengths = self.described(parameters=False).strengths
+        if strengths is None:
             raise InputError("arc_strengths needs data or local scores, and this result has neither.")
-        return arc_strengths(self.network, self.claim, costs_in(self.local_scores))
+        return strengths
 
     def export(
         self,
@@ -304,7 +303,7 @@ class Result:
         if isinstance(data, Numbers) and smoothing:
             raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
         problem = self.local_scores if data is None else data
-        return described(self.network, self.cost, problem, self.claim, Told(parameters, strengths, smoothing))
+        return described(self.network, self.cost, problem, self.claim, parameters, strengths, smoothing)
 
     def to_networkx(self) -> Any:
         """The network as a graph of networkx.
@@ -396,10 +395,7 @@ class Result:
         """
         names = self.network.names
         directed, undirected = cpdag(self.network)
-        return (
-            tuple((names[a], names[b]) for a, b in directed),
-            tuple((names[a], names[b]) for a, b in undirected),
-        )
+        return tuple((names[a], names[b]) for a, b in directed), tuple((names[a], names[b]) for a, b in undirected)
 
 
 def outputs(document: Mapping[str, Any], network: Network, dataset: Data | None) -> Iterator[tuple[str, Content]]:

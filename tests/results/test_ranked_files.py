@@ -131,7 +131,7 @@ def test_the_table_of_arcs(variables):
 
 def test_arcs_in_both_directions_have_the_share_of_either():
     """And of what nobody knows, nothing."""
-    table = listing.arcs_table(["a", "b"], listing.Arcs(np.array([[0.0, 0.25], [0.5, 0.0]]), None)).decode()
+    table = listing.arcs_table(["a", "b"], np.array([[0.0, 0.25], [0.5, 0.0]]), None).decode()
     assert table.splitlines()[1:] == ["b,a,0.5,0.75,", "a,b,0.25,0.75,"]
 
 
