@@ -1,14 +1,11 @@
 """`extbnsl approximate`: a network of thousands of variables, as good as a time allows."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.options import read_problem
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets, parse_duration
-from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import ApproximateMethods
 
 EPILOG = """\
@@ -35,43 +32,20 @@ def add(commands: Any) -> None:
         metavar="T",
         type=lambda text: parse_duration(text, "--time"),
         default="1m",
+        dest="time_limit",
         help="how long: 90 (seconds), 45m, 1h30m, 2d (default: %(default)s)",
     )
     options.add_options(parser, declared(ApproximateMethods))
-    parser.add_argument(
-        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    options.add_shared(parser, "--run-dir")
+    parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk", "time_limit")
     options.add_data(parser)
-    options.add_output(parser, json=True)
+    options.add_shared(parser, "--quiet", "--json", "--print")
 
 
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
-    from extbnsl.cli.options import is_standard_input
-    from extbnsl.run import directory as directory_module
-
-    source = "stdin" if is_standard_input(given.data) else given.data
-    with (
-        Interrupts() as interrupts,
-        directory_module.create(given.run_dir, source, given.overwrite) as directory,
-    ):
-        if given.run_dir is None:
-            directory.warnings += session.stopped_before(directory.path, given.data)
-        return _run_in(directory, given, interrupts)
-
-
-def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
-    from dataclasses import replace
-
-    from extbnsl.solver.place import Place
-
-    claim, methods = options.claim_of(given), options.options_of(ApproximateMethods, given)
+    methods = options.options_of(ApproximateMethods, given)
     methods.check()
-    budgets = replace(options.budgets_of(given), time_limit=given.time)
-    problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
-    asked = session.Asked(claim, methods, budgets, Place(directory.path, remember=options.remembered(given)))
-    telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
-    return session.solve_in(directory, problem, asked, interrupts, telling)
+    return session.solve_new(given, methods)

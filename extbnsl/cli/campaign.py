@@ -6,11 +6,12 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import fitted, remark, say
+from extbnsl.cli.head import clearing, fitted, remark, say
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
@@ -38,18 +39,18 @@ example:
 STOPPING = "Stopping; the runs write their state, and '--resume' goes on (once more: end at once)."
 FAILED = 40  # the exit code where a run failed for no reason that a budget explains
 STOPPED = 10
+JOBS = partial(options.whole, least=1, most=1024)
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     text = "run many data sets by many methods, and report on it"
-    parser = options.add_command(commands, "campaign", text, EPILOG, run)
-    parser.set_defaults(compiles=False)
+    parser = options.add_command(commands, "campaign", text, EPILOG, run, False)
     parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="a YAML file")
     parser.add_argument(
         "--output-dir", metavar="DIR", type=Path, help="where to write (default: FILE's name with .campaign, here)"
     )
-    parser.add_argument("--jobs", metavar="N", type=_jobs, default=1, help="how many runs at a time (default: 1)")
+    parser.add_argument("--jobs", metavar="N", type=JOBS, default=1, help="how many runs at a time (default: 1)")
     parser.add_argument("--resume", action="store_true", help="go on with the campaign in an existing folder")
     parser.add_argument("--retry", action="store_true", help="with --resume: try again the runs that failed")
     parser.add_argument(
@@ -62,7 +63,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="list the runs, and run nothing")
     parser.add_argument("--report", action="store_true", help="report on the runs that are over, and run nothing")
     parser.add_argument("--schema", action="store_true", help="print the JSON schema of the file, for editors")
-    options.add_output(parser)
+    options.add_shared(parser, "--quiet")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -89,17 +90,11 @@ def run(given: argparse.Namespace) -> int:
     return _run_in(given, asked)
 
 
-def _jobs(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1024):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
-    return int(text)
-
-
 def _address(text: str) -> str:
     from extbnsl.lab.campaign.schedule import LOCAL
 
     if text.startswith(LOCAL):
-        _jobs(text.removeprefix(LOCAL))
+        JOBS(text.removeprefix(LOCAL))
     return text
 
 
@@ -128,7 +123,7 @@ def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
             for row in rows_of(asked.runs, place):
                 if row.failed:
                     forget(place.record(row.run))
-        interrupts.arm(f"{_clearing(given)}{fitted(STOPPING, sys.stderr)}", kill_all)
+        interrupts.arm(f"{clearing(given.quiet)}{fitted(STOPPING, sys.stderr)}", kill_all)
         if not given.report:
             _do_all(given, asked, place, folder, interrupts)
         report = report_on(asked.campaign, rows_of(asked.runs, place))
@@ -158,13 +153,6 @@ def _do_all(
         contextlib.nullcontext(_silent) if given.quiet else _telling(len(asked.runs), left, hands) as tell,
     ):
         do_all(left, hands, tell, interrupts.stop)
-
-
-def _clearing(given: argparse.Namespace) -> str:
-    """What deletes the text that is shown in place, if one may be."""
-    from extbnsl.run.progress import ERASE, is_screen
-
-    return "" if given.quiet or not is_screen(sys.stderr) else ERASE
 
 
 def _silent(run: "Run", record: "Record") -> None:

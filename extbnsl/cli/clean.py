@@ -7,7 +7,11 @@ from typing import Any
 from extbnsl.cli import options
 from extbnsl.cli.head import remark, say, say_sentence
 from extbnsl.core.errors import ExtbnslError
+from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST, RESULT
+from extbnsl.machine.budgets import format_size
+from extbnsl.run.directory import remove_scratch, reopen, scratch_files
+from extbnsl.run.status import can_go_on, finished_result
 
 EPILOG = """\
 Lists the checkpoint of a run: its manifest, its working files, here or in its
@@ -21,16 +25,13 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = options.add_command(commands, "clean", "delete what a run needs only to be resumed", EPILOG, run)
-    parser.set_defaults(compiles=False)
-    options.add_run(parser)
+    parser = options.add_command(commands, "clean", "delete what a run needs only to be resumed", EPILOG, run, False)
+    options.add_shared(parser, "run")
     parser.add_argument("--yes", action="store_true", help="delete it; without this it is only listed")
 
 
 def run(given: argparse.Namespace) -> int:
     """List the files, and delete them if that was asked for; the exit code."""
-    from extbnsl.run.directory import remove_scratch, reopen, scratch_files
-
     with reopen(given.run) as run:
         for warning in (*run.warnings, *_doubts(run.path)):
             remark(warning)
@@ -38,7 +39,10 @@ def run(given: argparse.Namespace) -> int:
         if not files:
             say_sentence(f"{run.path} holds nothing that only a resume needs.")
             return 0
-        _list(files)
+        sizes = [file.stat().st_size for file in files]
+        for file, size in zip(files, sizes, strict=True):
+            say(f"{format_size(size):>10}  {file}")
+        say(f"{format_size(sum(sizes)):>10}  in all")
         say_sentence(_meaning(run.path))
         if given.yes:
             remove_scratch(run.path)
@@ -47,8 +51,6 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _doubts(path: Path) -> list[str]:
-    from extbnsl.files.manifest import read_manifest
-
     try:
         if (path / MANIFEST).exists():
             read_manifest(path)
@@ -57,18 +59,7 @@ def _doubts(path: Path) -> list[str]:
     return []
 
 
-def _list(files: list[Path]) -> None:
-    from extbnsl.machine.budgets import format_size
-
-    sizes = [file.stat().st_size for file in files]
-    for file, size in zip(files, sizes, strict=True):
-        say(f"{format_size(size):>10}  {file}")
-    say(f"{format_size(sum(sizes)):>10}  in all")
-
-
 def _meaning(path: Path) -> str:
-    from extbnsl.run.status import can_go_on, finished_result
-
     if finished_result(path) is not None:
         lost = "more time has nothing to go on from" if can_go_on(path) else "nothing is lost"
         return f"The run is finished: without these files {lost}."

@@ -1,16 +1,15 @@
 """`extbnsl estimate`: tell what a solve would need, before it is begun."""
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.cli import options
-from extbnsl.cli.head import say, say_head
-from extbnsl.cli.options import read_problem
-from extbnsl.cli.session import arming
+from extbnsl.cli import options, session
+from extbnsl.cli.head import say
+from extbnsl.core.codec import json_text
 from extbnsl.core.options import declared
+from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
@@ -36,11 +35,7 @@ STOPPING = "Stopping; the estimate so far follows (once more: end at once)."
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "estimate", "tell the memory, disk and time that a solve needs", EPILOG, run)
-    parser.add_argument(
-        "data",
-        metavar="INPUT",
-        help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
-    )
+    options.add_shared(parser, "data")
     parser.add_argument(
         "--effort",
         metavar="T",
@@ -54,7 +49,7 @@ def add(commands: Any) -> None:
     options.add_options(parser, declared(Methods))
     options.add_data(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing while it goes on")
-    parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
+    parser.add_argument("--json", action="store_true", help=options.AS_JSON)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -63,27 +58,19 @@ def run(given: argparse.Namespace) -> int:
         estimate = _estimate(given, interrupts)
     from extbnsl.cli.outlook import document, lines
 
-    if given.json:
-        from extbnsl.core.codec import json_text
-
-        say(json_text(document(estimate), indent=1))
-    else:
-        say("\n".join(lines(estimate)))
+    say(json_text(document(estimate), indent=1) if given.json else "\n".join(lines(estimate)))
     return 0
 
 
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     budgets = options.budgets_of(given)
-    problem, _ = read_problem(
-        given.data, options.data_options(given), replace(budgets, time_limit=None), given.quiet, given.score
-    )
-    from extbnsl.run.progress import combine, told_on
+    problem, _ = options.read_input(given, replace(budgets, time_limit=None))
     from extbnsl.solver.estimate import estimate
 
     claim, methods = options.claim_of(given), options.options_of(Methods, given)
-    if not given.quiet:
-        say_head(problem, claim, methods, budgets, Place(Path(), remember=options.input_of(given)))
-    with told_on(sys.stderr, given.quiet) as told:
+    remember = Remembered(given.data, options.data_options(given))
+    asked = session.Asked(claim, methods, budgets, Place(Path(), remember=remember))
+    with session.without_run(problem, asked, STOPPING, interrupts, given.quiet) as observer:
         return estimate(
             problem,
             claim,
@@ -91,6 +78,6 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
             budgets,
             given.scratch_dir,
             effort=given.effort,
-            observer=combine(arming(interrupts, STOPPING), told),
+            observer=observer,
             stop=interrupts.stop,
         )

@@ -12,35 +12,27 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.figures import counted, format_time
+from extbnsl.core.options import Options
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
-from extbnsl.machine.budgets import format_size, free_disk, machine_memory
-from extbnsl.run.progress import line_writer, wrapped
+from extbnsl.machine.budgets import Budgets, format_size, free_disk, machine_memory
+from extbnsl.run.progress import ERASE, is_screen, wrapped
+from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from extbnsl.core.claims import Claim
     from extbnsl.data import Data
-    from extbnsl.kbest.scope import Scope
-    from extbnsl.lab.baselines.methods import BaselineMethods
-    from extbnsl.machine.budgets import Budgets, Granted
-    from extbnsl.parents.ordered.methods import OrderMethods
-    from extbnsl.proof.methods import Methods
     from extbnsl.scores.local import LocalScores
-    from extbnsl.solver.methods import ApproximateMethods
-    from extbnsl.solver.place import Place
-    from extbnsl.solver.resamples import Resamples
 
 
 def head(
     problem: "Data | LocalScores",
-    claim: "Claim",
-    methods: "Methods | OrderMethods | ApproximateMethods | BaselineMethods",
-    budgets: "Budgets",
-    place: "Place",
-    scope: "Scope | Resamples | None" = None,
+    claim: Claim,
+    methods: Options,
+    budgets: Budgets,
+    place: Place,
+    scope: Options | None = None,
 ) -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen
@@ -55,16 +47,13 @@ def head(
         options.append("compress")
     if options:
         yield f"options: {', '.join(options)}"
-    yield f"budgets: {_budgets(budgets.granted(place.folder, place.held), place)}"
-
-
-def say_head(
-    problem: "Data | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
-) -> None:
-    """Say these lines on standard error, for a command without a run directory."""
-    write = line_writer(sys.stderr)
-    for line in head(problem, claim, methods, budgets, place):
-        write(wrapped(line))
+    granted = budgets.granted(place.folder, place.held)
+    memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
+    disk = "no disk"
+    if granted.disk:
+        disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
+    limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
+    yield f"budgets: {counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}"
 
 
 def beyond_machine(memory: int) -> str:
@@ -73,7 +62,7 @@ def beyond_machine(memory: int) -> str:
     return f" (the machine has {format_size(own)})" if memory > own else ""
 
 
-def beyond_disk(disk: int, folder: "Path", held: int = 0) -> str:
+def beyond_disk(disk: int, folder: Path, held: int = 0) -> str:
     """A remark if so many bytes are more than the disk of `folder` has free, beside those `held` there; else empty."""
     free = free_disk(folder)
     return f" ({format_size(free)} are free)" if disk > free + held else ""
@@ -109,15 +98,6 @@ def _changed(given: Any) -> Iterator[tuple[str, Any]]:
 def _option(name: str, value: Any) -> str:
     """An option as the head tells it, such as 'max-parents 2' or 'no fixing'."""
     return name if value is True else f"no {name}" if value is False else f"{name} {value}"
-
-
-def _budgets(granted: "Granted", place: "Place") -> str:
-    memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
-    disk = "no disk"
-    if granted.disk:
-        disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
-    limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
-    return f"{counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}"
 
 
 OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."
@@ -160,6 +140,11 @@ def fitted(sentence: str, stream: TextIO, indent: int = 2) -> str:
     """The sentence in lines, all but the first indented, if people see it on a terminal; in one line where a program
     may look for it."""
     return wrapped(sentence, indent) if stream.isatty() else sentence
+
+
+def clearing(quiet: bool) -> str:
+    """What deletes the text that is shown in place on standard error, if one may be."""
+    return "" if quiet or not is_screen(sys.stderr) else ERASE
 
 
 def fail(sentence: str, code: int) -> int:

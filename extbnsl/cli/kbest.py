@@ -1,17 +1,13 @@
 """`extbnsl kbest`: the best networks, and what they say together."""
 
 import argparse
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.options import is_standard_input, read_problem
 from extbnsl.core.options import declared
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.solver.place import Place
 
@@ -38,16 +34,10 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     text = "find the k best networks, and the arcs that they share"
     parser = options.add_command(commands, "kbest", text, EPILOG, run)
-    parser.add_argument(
-        "data",
-        metavar="INPUT",
-        help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
-    )
+    options.add_shared(parser, "data")
     options.add_options(parser, declared(Scope), k=f"{K}, or {MOST_LISTED:,} within a factor")
-    parser.add_argument(
-        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    options.add_shared(parser, "--run-dir")
+    parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets))
     options.add_options(parser, declared(Place), "compress", scratch_dir="the run directory")
@@ -60,35 +50,12 @@ def add(commands: Any) -> None:
     )
     options.add_options(parser, declared(Methods), *KEEPS_ONE)
     options.add_data(parser)
-    options.add_output(parser, json=True)
+    options.add_shared(parser, "--quiet", "--json", "--print")
 
 
 def run(given: argparse.Namespace) -> int:
     """Find the networks, write and print them; the exit code."""
-    from extbnsl.run import directory as directory_module
-
-    scope = _scope(given)
-    source = "stdin" if is_standard_input(given.data) else given.data
-    with (
-        Interrupts() as interrupts,
-        directory_module.create(given.run_dir, source, given.overwrite, given.scratch_dir) as run,
-    ):
-        if given.run_dir is None:
-            run.warnings += session.stopped_before(run.path, given.data)
-        budgets = options.budgets_of(given)
-        problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
-        place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
-        own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
-        methods = methods_named(given.method, own, PLAIN)
-        asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
-        telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
-        return session.solve_in(run, problem, asked, interrupts, telling)
-
-
-def _scope(given: argparse.Namespace) -> Scope:
-    """Which networks are asked for; InputError for none, and for a factor that is none."""
-    scope = options.options_of(Scope, given)
-    if scope.k is None and scope.within_factor is None:
-        scope = replace(scope, k=K)
+    scope = options.options_of(Scope, given, **({"k": K} if given.k is None and given.within_factor is None else {}))
     scope.check()
-    return scope
+    own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
+    return session.solve_new(given, methods_named(given.method, own, PLAIN), scope)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -16,19 +17,15 @@ from extbnsl.cli.head import fitted
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
+from extbnsl.core.events import StageStarted
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
-from extbnsl.machine.budgets import (
-    Budgets,
-    Deadline,
-    default_memory,
-)
-from extbnsl.scores.known import (
-    CLAIM_OPTIONS,
-    score_named,
-)
+from extbnsl.formats.kinds import LARGEST_SMOOTHING
+from extbnsl.machine.budgets import Budgets, Deadline, default_memory
+from extbnsl.run.progress import told_on
+from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_named
 
 
 def read_problem(
@@ -40,19 +37,19 @@ def read_problem(
     Also returns the budgets, with the seconds that it took as spent. Says on standard error how far it is, if it takes
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
-    from extbnsl.core.events import StageStarted
     from extbnsl.data.text import STAGE, Reading, source_name
-    from extbnsl.run.progress import told_on
 
     began = time.monotonic()
     memory, deadline = budgets.memory or default_memory(), Deadline.after(budgets.time_limit)
-    if quiet:
-        problem = _read(path, given, Reading(memory, deadline), score)
-    else:
-        with told_on(sys.stderr) as tell:
-            tell(StageStarted(STAGE, source_name(path)))
-            problem = _read(path, given, Reading(memory, deadline, tell), score)
+    with told_on(sys.stderr, quiet) as tell:
+        tell(StageStarted(STAGE, source_name(path)))
+        problem = _read(path, given, Reading(memory, deadline, tell), score)
     return problem, replace(budgets, spent=time.monotonic() - began)
+
+
+def read_input(given: argparse.Namespace, budgets: Budgets) -> tuple[Any, Budgets]:
+    """What a command is given to learn from, as `read_problem`."""
+    return read_problem(given.data, data_options(given), budgets, given.quiet, given.score)
 
 
 def is_standard_input(path: str) -> bool:
@@ -73,7 +70,6 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
 
     if not is_score_file(path):
         from extbnsl.data import measured, prepare, read_file
-        from extbnsl.scores.known import is_of_numbers
 
         make: Any = measured if is_of_numbers(score) else prepare
         return read_file(make, path, DataOptions(**given), reading)
@@ -83,6 +79,43 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
     return read_scores(path, reading)
 
 
+def _smoothing(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = -1.0
+    if not 0.0 <= size <= LARGEST_SMOOTHING:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {LARGEST_SMOOTHING:.0f}")
+    return size
+
+
+# The arguments that several commands have, as `add_argument` takes them.
+SHARED: dict[str, dict[str, Any]] = {
+    "data": {
+        "metavar": "INPUT",
+        "help": "a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
+    },
+    "run": {"metavar": "RUN", "type": Path, "help": "a run directory"},
+    "result": {"metavar": "RUN", "type": Path, "help": "a run directory or its result.json"},
+    "--run-dir": {"metavar": "DIR", "type": Path, "help": "where to write (default: INPUT's name with .run, here)"},
+    "--overwrite": {"action": "store_true", "help": "replace FILE if it exists"},
+    "--training": {
+        "metavar": "FILE",
+        "help": "the data that the network was learned from (default: where the run read them)",
+    },
+    "--smoothing": {
+        "metavar": "S",
+        "type": _smoothing,
+        "default": "0",
+        "help": "equivalent sample size of the prior of the parameters, 0 for the largest likelihood "
+        "(default: %(default)s)",
+    },
+    "--quiet": {"action": "store_true", "help": "say nothing but warnings and one final line"},
+    "--json": {"action": "store_true", "help": "print result.json instead of the summary"},
+    "--print": {"action": "store_true", "help": "list the parents of all variables (otherwise of up to 20)"},
+}
+REPLACE_RUN = "replace the run in an existing run directory"
+AS_JSON = "print a JSON object instead of lines"
 T = TypeVar("T")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
@@ -112,19 +145,25 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_command(
-    commands: Any, name: str, text: str, epilog: str, command: Callable[[argparse.Namespace], int]
+    commands: Any,
+    name: str,
+    text: str,
+    epilog: str,
+    command: Callable[[argparse.Namespace], int],
+    compiles: bool = True,
 ) -> argparse.ArgumentParser:
-    """The parser, among `commands`, of the command `name` that does `text`; it needs the compiler unless `compiles` is
-    set to false."""
+    """The parser, among `commands`, of the command `name` that does `text`; whether it needs the compiler."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
     )
-    parser.set_defaults(command=command, compiles=True, parser=parser)
+    parser.set_defaults(command=command, compiles=compiles, parser=parser)
     return parser
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Arguments of SHARED."""
+    for name in names:
+        parser.add_argument(name, **SHARED[name])
 
 
 def add_claim(parser: argparse.ArgumentParser) -> None:
@@ -215,7 +254,7 @@ def _reader(one: Declared) -> Callable[[str], Any] | None:
         parse, flag = one.option.parse, one.flag
         return lambda text: parse(text, flag)
     if one.kind is int:
-        return within(one.option.least, one.option.most)
+        return partial(whole, least=one.option.least, most=one.option.most)
     return number if one.kind is float else None
 
 
@@ -258,15 +297,6 @@ def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = Non
     return replace(asked, **{name: value for name, value in kept.items() if getattr(asked, name) is None})
 
 
-def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and one final line")
-    if json:
-        parser.add_argument("--json", action="store_true", help="print result.json instead of the summary")
-        parser.add_argument(
-            "--print", action="store_true", help="list the parents of all variables (otherwise of up to 20)"
-        )
-
-
 def add_data(parser: argparse.ArgumentParser) -> None:
     """The options of CSV files."""
     add_options(parser.add_argument_group("data options (for CSV files)"), declared(DataOptions))
@@ -295,11 +325,6 @@ def remembered(given: argparse.Namespace) -> Remembered:
     )
 
 
-def input_of(given: argparse.Namespace) -> Remembered:
-    """The input of a command and the data options that were given, as a run remembers them."""
-    return Remembered(given.data, data_options(given))
-
-
 def check_output(output: Path, overwrite: bool, option: str = "--output") -> None:
     """Say before any work that the output file, which this option names, could not be written."""
     if os.path.exists(output) and not overwrite:
@@ -322,11 +347,6 @@ def whole(text: str, least: int = 0, most: int | None = None) -> int:
         return int(text)
     reach = f"of at least {least}" if most is None else f"from {least} to {most}"
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {reach}")
-
-
-def within(least: int, most: int | None = None) -> Callable[[str], int]:
-    """What reads a whole number of this range."""
-    return lambda text: whole(text, least, most)
 
 
 def number(text: str) -> float:

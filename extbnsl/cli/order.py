@@ -1,17 +1,18 @@
 """`extbnsl order`: the best network under an order of the variables."""
 
 import argparse
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import head
-from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.cli.options import is_standard_input
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.solver.place import Place
 
 EPILOG = """\
 Every variable gets its best parents among those before it, or with --method k3
@@ -40,60 +41,44 @@ def add(commands: Any) -> None:
         "for standard input",
     )
     options.add_options(parser, declared(OrderMethods))
-    parser.add_argument(
-        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    options.add_shared(parser, "--run-dir")
+    parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk")
     options.add_data(parser)
-    options.add_output(parser, json=True)
+    options.add_shared(parser, "--quiet", "--json", "--print")
 
 
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
     from extbnsl.formats.score_reader import is_score_file
-    from extbnsl.run import directory as directory_module
 
     if is_score_file(given.data):
         raise InputError(f"{given.data} holds local scores; give the data that they were computed from.")
     if is_standard_input(given.data) and is_standard_input(given.order):
         raise InputError("--order: standard input has the data already; give the order in a file.")
-    source = "stdin" if is_standard_input(given.data) else given.data
-    with (
-        Interrupts() as interrupts,
-        directory_module.create(given.run_dir, source, given.overwrite) as directory,
-    ):
-        return _run_in(directory, given, interrupts)
+    with Interrupts() as interrupts, session.created(given) as run:
+        return _run_in(run, given, interrupts)
 
 
-def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
-    from dataclasses import replace
-
+def _run_in(run: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
     from extbnsl.data.text import source_name
     from extbnsl.orders.given import positions
     from extbnsl.solver.families import check_claim
     from extbnsl.solver.ordered import order_network
-    from extbnsl.solver.place import Place
 
     file = source_name(given.order)
     names = _names(given.order, file)
     budgets = replace(options.budgets_of(given), disk=0)
-    dataset, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
+    dataset, budgets = options.read_input(given, budgets)
     if _is_bif(given.order):  # which may be of more variables than are used
         names = [each for each in names if each[1] in dataset.names]
     order = positions(names, dataset.names, file, source_name(given.data))
     claim, methods = options.claim_of(given), options.options_of(OrderMethods, given)
     check_claim(dataset, claim)
-    remember = options.remembered(given)
-    asked = claim, methods, budgets
-    work = session.Work(
-        head(dataset, *asked, Place(directory.path, remember=remember)), session.NO_CHECKPOINT, remember
-    )
-    telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
-    with session.working(directory, work, interrupts, telling) as own:
-        own.result = order_network(dataset, order, *asked, observer=own.observer, stop=interrupts.stop)
-    return own.code
+    asked = session.Asked(claim, methods, budgets, Place(run.path, remember=options.remembered(given)))
+    find = partial(order_network, dataset, order, claim, methods, budgets)
+    return session.finish(run, dataset, asked, find, interrupts, given)
 
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:

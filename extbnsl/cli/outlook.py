@@ -38,7 +38,7 @@ def lines(estimate: Estimate) -> list[str]:
 
 def document(estimate: Estimate) -> dict[str, Any]:
     """The estimate as JSON values, in bytes, seconds and nats; what is not known is null."""
-    budgets, counting = estimate.budgets, estimate.counting
+    counting = estimate.counting
     totals = {
         "factor": estimate.doubt,
         "memory_bytes": estimate.memory,
@@ -59,12 +59,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
         },
         "components": [_component(trial) for trial in estimate.trials],
         **(totals if estimate.complete else dict.fromkeys(totals)),
-        "budgets": {
-            "memory": budgets.memory,
-            "disk": budgets.disk,
-            "threads": budgets.threads,
-            "time_limit": budgets.time_limit,
-        },
+        "budgets": estimate.budgets.document(),
         "warnings": warnings(estimate),
         "advice": advice(estimate),
     }

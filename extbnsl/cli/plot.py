@@ -12,8 +12,12 @@ from typing import Any
 from extbnsl.cli import options
 from extbnsl.cli.head import say_sentence
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
-from extbnsl.files.atomic import open_regular
-from extbnsl.files.names import DRAWN
+from extbnsl.files.atomic import open_regular, write_atomically
+from extbnsl.files.names import DRAWING, DRAWN, NETWORK_DRAWING, RANKS_DRAWING
+from extbnsl.results.facts import is_ranked
+from extbnsl.results.reading import read_networks, read_result
+from extbnsl.run.directory import check_run
+from extbnsl.run.log import read_layers
 
 EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
@@ -33,15 +37,9 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = options.add_command(
-        commands,
-        "plot",
-        "draw the layers of a search, the k best networks, or the network",
-        EPILOG,
-        run,
-    )
-    parser.set_defaults(compiles=False)
-    options.add_run(parser)
+    text = "draw the layers of a search, the k best networks, or the network"
+    parser = options.add_command(commands, "plot", text, EPILOG, run, False)
+    options.add_shared(parser, "run")
     parser.add_argument(
         "-o",
         "--output",
@@ -50,21 +48,20 @@ def add(commands: Any) -> None:
         help="a .png, .svg or .pdf (default: layers.png, ranks.png or network.svg in RUN)",
     )
     parser.add_argument("--network", action="store_true", help="draw the network, as .svg, without matplotlib")
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    options.add_shared(parser, "--overwrite")
 
 
 def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
-    from extbnsl.files.atomic import write_atomically
-    from extbnsl.files.names import DRAWING, RANKS_DRAWING
     from extbnsl.report.run_charts import draw, draw_ranks, file_format
-    from extbnsl.results.reading import read_networks
-    from extbnsl.run.directory import check_run
-    from extbnsl.run.log import read_layers
 
     check_run(given.run)
     if given.network:
-        return _network(given.run, given.output, given.overwrite)
+        output = given.output or given.run / NETWORK_DRAWING
+        check_drawing(output, given.overwrite or given.output is None, "--output")
+        draw_network(given.run, output)
+        say_sentence(f"The network of {given.run} is drawn in {output}.")
+        return 0
     ranked = _has_ranks(given.run)
     output = given.output or given.run / (RANKS_DRAWING if ranked else DRAWING)
     kind = file_format(output)
@@ -81,24 +78,10 @@ def run(given: argparse.Namespace) -> int:
 
 def _has_ranks(run: Path) -> bool:
     """Whether a run has a result that lists the k best networks."""
-    from extbnsl.results.facts import is_ranked
-    from extbnsl.results.reading import read_result
-
     try:
         return is_ranked(read_result(run))
     except (InputError, RunDirectoryError):
         return False
-
-
-def _network(run: Path, given: Path | None, overwrite: bool) -> int:
-    """Draw the network of a run in the file that was given, or in its own; the exit code."""
-    from extbnsl.files.names import NETWORK_DRAWING
-
-    output = given or run / NETWORK_DRAWING
-    check_drawing(output, overwrite or given is None, "--output")
-    draw_network(run, output)
-    say_sentence(f"The network of {run} is drawn in {output}.")
-    return 0
 
 
 def check_drawing(output: Path, overwrite: bool, option: str) -> None:
@@ -112,7 +95,6 @@ def check_drawing(output: Path, overwrite: bool, option: str) -> None:
 def draw_network(run: Path, output: Path) -> None:
     """Write the drawing of the network that the run in `run` has found; raises as `read_run` and `write_atomically`
     do."""
-    from extbnsl.files.atomic import write_atomically
     from extbnsl.report.run_tables import read_run
 
     write_atomically(output, read_run(run).drawing().encode())

@@ -6,6 +6,8 @@ from typing import Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import say_sentence
+from extbnsl.files.atomic import write_atomically
+from extbnsl.files.names import PAGE
 
 EPILOG = """\
 Writes one HTML file that needs no other and no network connection: the network
@@ -20,19 +22,16 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = options.add_command(commands, "report", "write a page about a run and its network", EPILOG, run)
-    parser.set_defaults(compiles=False)
-    options.add_run(parser)
+    parser = options.add_command(commands, "report", "write a page about a run and its network", EPILOG, run, False)
+    options.add_shared(parser, "run")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="where to write (default: report.html in RUN)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    options.add_shared(parser, "--overwrite")
 
 
 def run(given: argparse.Namespace) -> int:
     """Write the page; the exit code."""
-    from extbnsl.files.atomic import write_atomically
-    from extbnsl.files.names import PAGE
     from extbnsl.report.run_page import run_page
     from extbnsl.report.run_tables import read_run
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.head import remark
@@ -15,20 +15,31 @@ from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
 from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.figures import format_time
 from extbnsl.core.options import declared
-from extbnsl.files.manifest import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState, believed, read_manifest
+from extbnsl.files.manifest import (
+    APPROXIMATE,
+    BOOTSTRAP,
+    DONE,
+    K_BEST,
+    Manifest,
+    Remembered,
+    believed,
+    read_manifest,
+)
 from extbnsl.files.names import MANIFEST, TEXT_LOG
+from extbnsl.files.store import check_scratch
+from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
+from extbnsl.results.outputs import has_networks
+from extbnsl.results.reading import damage_told
+from extbnsl.run.directory import RunDirectory, reopen, tidy
+from extbnsl.run.status import can_go_on, finished_result
+from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
-
-if TYPE_CHECKING:
-    from extbnsl.files.manifest import Manifest
-    from extbnsl.kbest.scope import Scope
-    from extbnsl.run.directory import RunDirectory
-    from extbnsl.solver.methods import ApproximateMethods
-    from extbnsl.solver.resamples import Resamples
+from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
 Resumes a run of solve, kbest or approximate that was stopped or killed where
@@ -44,12 +55,13 @@ example:
 """
 REMEMBERED = "as in the previous session"
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
+SCOPES: dict[str, type] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "resume", "go on with a run that was stopped or killed", EPILOG, run)
-    options.add_run(parser)
+    options.add_shared(parser, "run")
     before = dict.fromkeys(("memory", "disk", "threads"), REMEMBERED)
     limit = "never, of approximate the time that is left"
     options.add_options(parser, declared(Budgets), time_limit=limit, **before)
@@ -57,15 +69,12 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--data", metavar="FILE", type=Path, help="where the same data are now (default: where they were)"
     )
-    options.add_output(parser, json=True)
+    options.add_shared(parser, "--quiet", "--json", "--print")
 
 
 def run(given: argparse.Namespace) -> int:
     """Go on with a run and write what comes of it; the exit code."""
-    from extbnsl.run import directory as directory_module
-    from extbnsl.run.status import can_go_on, finished_result
-
-    with Interrupts() as interrupts, directory_module.reopen(given.run) as run:
+    with Interrupts() as interrupts, reopen(given.run) as run:
         document = finished_result(run.path)
         more = document is not None and can_go_on(run.path)
         if document is not None and not (more and given.time_limit):
@@ -73,18 +82,14 @@ def run(given: argparse.Namespace) -> int:
             if not given.quiet:
                 left = "give it more time with --time-limit" if more else "there is nothing left to do"
                 remark(f"The run in {run.path} is finished; {left}.")
-            session.tell(document, run.path, session.Telling(given.quiet, given.json, network=given.print))
+            session.tell(document, run.path, given)
             _draw_finished(run.path, given.quiet or given.json)
             return exit_code(document)
-        manifest = read_manifest(run.path)
-        return _go_on(run, manifest, given, interrupts)
+        return _go_on(run, read_manifest(run.path), given, interrupts)
 
 
-def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Namespace) -> None:
+def _finish(run: RunDirectory, document: Mapping[str, Any], given: argparse.Namespace) -> None:
     """Do what a process that was killed at the very end of a run has left to do."""
-    from extbnsl.results.outputs import has_networks
-    from extbnsl.run.directory import tidy
-
     if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
         remembered = read_manifest(run.path).state.run
         if remembered is not None:
@@ -94,7 +99,6 @@ def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Na
 
 def _draw_finished(path: Path, silent: bool) -> None:
     """Draw the network of a finished run, whose process may have been killed before it had drawn it."""
-
     remembered = None
     with contextlib.suppress(RunDirectoryError):  # a finished run needs no manifest
         remembered = read_manifest(path).state.run
@@ -104,13 +108,12 @@ def _draw_finished(path: Path, silent: bool) -> None:
 
 
 def _write_networks(
-    run: "RunDirectory", document: Mapping[str, Any], remembered: Remembered, given: argparse.Namespace
+    run: RunDirectory, document: Mapping[str, Any], remembered: Remembered, given: argparse.Namespace
 ) -> None:
     """Write the files of the networks of a result; RunDirectoryError if the data are others."""
     from extbnsl.data import Data
     from extbnsl.data.text import source_name
     from extbnsl.results.ranked import other_files
-    from extbnsl.results.reading import damage_told
 
     data = _data(run.path, given.data, remembered.input)
     with damage_told(run.path):
@@ -124,7 +127,7 @@ def _write_networks(
         run.write(other_files(run.path, document, problem if isinstance(problem, Data) else None))
 
 
-def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
+def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, interrupts: Interrupts) -> int:
     state = manifest.state
     remembered = state.run
     if remembered is None:
@@ -132,64 +135,39 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
             f"The run in {run.path} was not begun by extbnsl's commands; resume it as it was begun."
         )
     _check_scratch(run.path, manifest)
-    manifest = _with_more_time(manifest, given)
+    approximates = state.kind == APPROXIMATE
+    if approximates and state.phase == DONE and given.time_limit:
+        from extbnsl.solver.approximation import reopened
+
+        manifest = reopened(manifest)
     data = _data(run.path, given.data, remembered.input)
     before = remembered.budgets
-    claim, asked_for = state.claim, options.budgets_of(given, before)
-    problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, claim.score)
-    methods, budgets = _methods(run.path, state, budgets)
+    asked_for = options.budgets_of(given, before)
+    problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, state.claim.score)
+    kind = ApproximateMethods if approximates else Methods
+    methods = believed(run.path, "state.methods", lambda: decode(kind, state.methods))
+    if approximates:  # it has the time that it has left unless another is given
+        left = max(LEAST_SECONDS, state.seconds_left or 0.0)
+        budgets = replace(budgets, time_limit=budgets.time_limit or left)
+    scope = None
+    if state.kind in SCOPES:
+        scope = believed(run.path, "state.scope", lambda: decode(SCOPES[state.kind], state.scope))
     compress = bool(given.compress or before.get("compress"))
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = replace(remembered, input=absolute(data), budgets=kept)
-    asked = session.Asked(
-        claim,
-        methods,
-        budgets,
-        Place(run.path, None, compress, manifest, remember),
-        _scope(run.path, state),
-    )
-    _say_where(run, manifest, given.quiet)
-    telling = session.Telling(given.quiet, given.json, state.spent.seconds + budgets.spent, given.print)
-    code = session.solve_in(run, problem, asked, interrupts, telling)
+    place = Place(run.path, None, compress, manifest, remember)
+    line = f"resuming {run.path}: {manifest.state.phase}, after {format_time(manifest.state.spent.seconds)}"
+    run.append(TEXT_LOG, line)
+    if not given.quiet:
+        remark(line)
+    code = session.solve_in(run, problem, session.Asked(state.claim, methods, budgets, place, scope), interrupts, given)
     if remembered.plot is not None:
         draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
     return code
 
 
-def _with_more_time(manifest: "Manifest", given: argparse.Namespace) -> "Manifest":
-    """The state of an approximation that is over but has more time now, as one to go on with; any other as it is."""
-    if not given.time_limit or manifest.state.kind != APPROXIMATE or manifest.state.phase != DONE:
-        return manifest
-    from extbnsl.solver.approximation import reopened
-
-    return reopened(manifest)
-
-
-def _methods(path: Path, state: RunState, budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":
-    """How the run goes on, and its budgets: an approximation has the time that it has left unless another is given."""
-    from extbnsl.solver.methods import ApproximateMethods
-
-    if state.kind != APPROXIMATE:
-        return believed(path, "state.methods", lambda: decode(Methods, state.methods)), budgets
-    left = max(LEAST_SECONDS, state.seconds_left or 0.0)
-    methods = believed(path, "state.methods", lambda: decode(ApproximateMethods, state.methods))
-    return methods, replace(budgets, time_limit=budgets.time_limit or left)
-
-
-def _scope(path: Path, state: RunState) -> "Scope | Resamples | None":
-    """Which networks a run of kbest looks for, or how many resamples a solve takes; None of another run."""
-    from extbnsl.kbest.scope import Scope
-    from extbnsl.solver.resamples import Resamples
-
-    kinds = {K_BEST: Scope, BOOTSTRAP: Resamples}
-    kind = kinds.get(state.kind)
-    return None if kind is None else believed(path, "state.scope", lambda: decode(kind, state.scope))
-
-
-def _check_scratch(path: Path, manifest: "Manifest") -> None:
+def _check_scratch(path: Path, manifest: Manifest) -> None:
     """Say before any work that the folder of the run's files cannot be used."""
-    from extbnsl.files.store import check_scratch
-
     if manifest.scratch is None or not manifest.files:
         return
     check_scratch(manifest.scratch)
@@ -212,12 +190,3 @@ def _data(path: Path, given: Path | None, before: str) -> str:
             "--data FILE."
         )
     return before
-
-
-def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
-    from extbnsl.core.figures import format_time
-
-    line = f"resuming {run.path}: {manifest.state.phase}, after {format_time(manifest.state.spent.seconds)}"
-    run.append(TEXT_LOG, line)
-    if not quiet:
-        remark(line)

@@ -1,19 +1,18 @@
 """`extbnsl score`: compute local scores and write them to a file."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
-from extbnsl.cli import options
-from extbnsl.cli.head import say_head, say_sentence
-from extbnsl.cli.options import read_problem
-from extbnsl.cli.session import arming
+from extbnsl.cli import options, session
+from extbnsl.cli.head import say_sentence
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.options import declared
+from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
 from extbnsl.solver.place import Place
 
 EPILOG = """\
@@ -40,12 +39,12 @@ def add(commands: Any) -> None:
         required=True,
         help="where to write: .jkl, .jaa or .scores, or those with .gz",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    options.add_shared(parser, "--overwrite")
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk", "time_limit")
     options.add_options(parser, declared(Place), "compress", scratch_dir="where temporary files go")
     options.add_data(parser)
-    options.add_output(parser)
+    options.add_shared(parser, "--quiet")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -68,28 +67,16 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
-    dataset, budgets = read_problem(
-        given.data, options.data_options(given), options.budgets_of(given), given.quiet, given.score
-    )
+    dataset, budgets = options.read_input(given, options.budgets_of(given))
     from extbnsl.machine.workers import Stopped
-    from extbnsl.proof.methods import Methods
-    from extbnsl.run.progress import combine, told_on
     from extbnsl.solver.solve import compute_scores
 
     claim = options.claim_of(given)
-    place = Place(scratch_dir=given.scratch_dir, remember=options.input_of(given))
+    place = Place(scratch_dir=given.scratch_dir, remember=Remembered(given.data, options.data_options(given)))
     place.check()
-    if not given.quiet:
-        say_head(dataset, claim, Methods(), budgets, place)
+    asked = session.Asked(claim, Methods(), budgets, place)
     try:
-        with told_on(sys.stderr, given.quiet) as told:
-            return compute_scores(
-                dataset,
-                claim,
-                budgets,
-                given.scratch_dir,
-                observer=combine(arming(interrupts, STOPPING), told),
-                stop=interrupts.stop,
-            )
+        with session.without_run(dataset, asked, STOPPING, interrupts, given.quiet) as observer:
+            return compute_scores(dataset, claim, budgets, given.scratch_dir, observer=observer, stop=interrupts.stop)
     except Stopped:
         raise KeyboardInterrupt from None

@@ -16,7 +16,6 @@ from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
-from extbnsl.formats.kinds import LARGEST_SMOOTHING
 from extbnsl.machine.budgets import Budgets
 
 if TYPE_CHECKING:
@@ -88,30 +87,19 @@ run read them, and cut where it cut them.
 example:
   extbnsl score-network wdbc.run held-out.csv -o likely.csv
 """
-SMOOTHING = 1.0
+SMOOTHING = "1"  # unless another is given
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     text = "say how likely new records are by a network"
-    parser = options.add_command(commands, "score-network", text, EPILOG, run)
-    parser.set_defaults(compiles=False)
-    parser.add_argument("result", metavar="RUN", type=Path, help="a run directory or its result.json")
+    parser = options.add_command(commands, "score-network", text, EPILOG, run, False)
+    options.add_shared(parser, "result")
     parser.add_argument("data", metavar="DATA", help="records of the same variables, a file as for solve")
-    parser.add_argument(
-        "--training",
-        metavar="FILE",
-        help="the data that the network was learned from (default: where the run read them)",
-    )
-    parser.add_argument(
-        "--smoothing",
-        metavar="S",
-        type=smoothing,
-        default=SMOOTHING,
-        help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 1)",
-    )
+    options.add_shared(parser, "--training", "--smoothing")
+    parser.set_defaults(smoothing=SMOOTHING)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="a CSV file for each record's log-likelihood")
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    options.add_shared(parser, "--overwrite")
     parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
 
 
@@ -179,7 +167,7 @@ def _by_regressions(
     from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network
 
-    if given.smoothing != SMOOTHING:
+    if given.smoothing != float(SMOOTHING):
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
     training = _training(given, document, Numbers)[0]
     with advice_for_new_records():
@@ -232,14 +220,3 @@ def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
 def _quoted(names: tuple[str, ...]) -> str:
     """Names as one text with commas, for an option of several."""
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
-
-
-def smoothing(text: str) -> float:
-    """An equivalent sample size as an option gives it."""
-    try:
-        size = float(text)
-    except ValueError:
-        size = -1.0
-    if not 0.0 <= size <= LARGEST_SMOOTHING:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {LARGEST_SMOOTHING:.0f}")
-    return size

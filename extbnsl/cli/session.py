@@ -1,95 +1,88 @@
 """One session of a run, from its beginning or its last checkpoint to a result: what is said and what is written."""
 
+import argparse
 import contextlib
 import importlib
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from extbnsl.cli.head import OUT_OF_MEMORY, fault, fitted, head, say, say_all
+from extbnsl.cli import options
+from extbnsl.cli.head import OUT_OF_MEMORY, clearing, fault, fitted, head, say, say_all
+from extbnsl.cli.plot import draw_after
 from extbnsl.cli.summary import exit_code, final_line, status_line, summary
-from extbnsl.core.claims import INTERRUPTED
+from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
-from extbnsl.files.names import EVENTS_LOG, TEXT_LOG
-from extbnsl.machine.budgets import give_memory_back
+from extbnsl.core.events import Event, Observer, Warned
+from extbnsl.core.options import Options
+from extbnsl.files.atomic import pieces
+from extbnsl.files.manifest import read_manifest
+from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
+from extbnsl.lab.baselines.methods import BaselineMethods
+from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.results.reading import read_text
+from extbnsl.run import progress
+from extbnsl.run.directory import RunDirectory, create, resume_command
+from extbnsl.run.log import LAYER_FIGURES, read_layers
+from extbnsl.run.progress import wrapped
+from extbnsl.run.status import StatusFile, read_status
+from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 
 if TYPE_CHECKING:
-    from extbnsl.core.claims import Claim
-    from extbnsl.core.events import Event, Observer
     from extbnsl.data import Data
-    from extbnsl.files.manifest import Remembered
-    from extbnsl.kbest.scope import Scope
-    from extbnsl.lab.baselines.methods import BaselineMethods
-    from extbnsl.machine.budgets import Budgets
-    from extbnsl.proof.methods import Methods
     from extbnsl.results.result import Result
-    from extbnsl.run.directory import RunDirectory
-    from extbnsl.run.status import StatusFile
     from extbnsl.scores.local import LocalScores
-    from extbnsl.solver.methods import ApproximateMethods
-    from extbnsl.solver.place import Place
 
 MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
 
 
-@dataclass(frozen=True)
-class Telling:
-    """How much a session says, whether it lists the network however large that is, and the seconds of the run's earlier
-    sessions and of reading its input."""
-
-    quiet: bool
-    json: bool
-    seconds_before: float = 0.0
-    network: bool = False
-
-
 class Asked(NamedTuple):
-    """What is asked of a session of `solve`, of `approximate` or of a published method, as the methods are, or of
-    `kbest`, or of `solve` with resamples, if it has such a scope."""
+    """What is asked of a session: the methods say whether of `solve`, `approximate`, `order` or a published method, a
+    scope of `kbest`, or of `solve` with resamples."""
 
-    claim: "Claim"
-    methods: "Methods | ApproximateMethods | BaselineMethods"
-    budgets: "Budgets"
-    place: "Place"
-    scope: "Scope | Resamples | None" = None
-
-
-class Work(NamedTuple):
-    """What is said of a session and kept with its result.
-
-    head: the first lines that it says.
-    stopping: what it says at the first signal.
-    remember: the command and the data options.
-    """
-
-    head: Iterable[str]
-    stopping: str
-    remember: "Remembered"
+    claim: Claim
+    methods: Options
+    budgets: Budgets
+    place: Place
+    scope: Options | None = None
 
 
-@dataclass
-class Session:
-    """A session at work: who hears of it, the result once there is one, and the exit code at the end."""
+def solve_new(given: argparse.Namespace, methods: Options, scope: Options | None = None) -> int:
+    """Make the run that a command asks for, and solve in it by these methods; the exit code."""
+    with Interrupts() as interrupts, created(given) as run:
+        if given.run_dir is None:
+            run.warnings += _stopped_before(run.path, given.data)
+        problem, budgets = options.read_input(given, options.budgets_of(given))
+        place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
+        asked = Asked(options.claim_of(given), methods, budgets, place, scope)
+        code = solve_in(run, problem, asked, interrupts, given)
+        if getattr(given, "plot", None) is not None:
+            draw_after(run.path, given.plot, given.quiet or given.json)
+        return code
 
-    observer: "Observer"
-    result: "Result | None" = None
-    code: int = 0
+
+def created(given: argparse.Namespace) -> RunDirectory:
+    """The new run directory of a command."""
+    source = "stdin" if options.is_standard_input(given.data) else given.data
+    return create(given.run_dir, source, given.overwrite, getattr(given, "scratch_dir", None))
 
 
 def solve_in(
-    run: "RunDirectory",
+    run: RunDirectory,
     problem: "Data | LocalScores",
     asked: Asked,
     interrupts: Interrupts,
-    telling: Telling,
+    given: argparse.Namespace,
 ) -> int:
     """Do with `problem` as asked, write and print the result; the exit code."""
     from extbnsl.solver.families import check_claim
@@ -99,21 +92,13 @@ def solve_in(
         from extbnsl.solver.bootstrap import records_of
 
         records_of(problem, asked.methods)
-    remember = asked.place.remember
-    assert remember is not None, "a command has something to remember"
-    find, scope = _finder(asked), () if asked.scope is None else (asked.scope,)
-    given = asked.claim, asked.methods, asked.budgets, asked.place
-    work = Work(head(problem, *asked), _stopping(run, asked), remember)
-    with working(run, work, interrupts, telling) as session:
-        session.result = find(problem, *scope, *given, observer=session.observer, stop=interrupts.stop)
-    return session.code
+    scope = () if asked.scope is None else (asked.scope,)
+    find = partial(_finder(asked), problem, *scope, asked.claim, asked.methods, asked.budgets, asked.place)
+    return finish(run, problem, asked, find, interrupts, given)
 
 
 def _finder(asked: Asked) -> "Callable[..., Result]":
     """The function that answers the question; one with a scope takes that before the claim."""
-    from extbnsl.lab.baselines.methods import BaselineMethods
-    from extbnsl.solver.methods import ApproximateMethods
-
     compared = isinstance(asked.methods, BaselineMethods)
     if isinstance(asked.scope, Resamples):
         module, name = "solver.bootstrap", "bootstrap_network"
@@ -129,50 +114,50 @@ def _finder(asked: Asked) -> "Callable[..., Result]":
     return found
 
 
-@contextlib.contextmanager
-def working(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Telling) -> Iterator[Session]:
-    """A session in which the caller finds a result, which is written and printed at the end."""
+def finish(
+    run: RunDirectory,
+    problem: "Data | LocalScores",
+    asked: Asked,
+    find: "Callable[..., Result]",
+    interrupts: Interrupts,
+    given: argparse.Namespace,
+) -> int:
+    """Find a result by `find`, which takes an observer and when to stop, and write and print it; the exit code."""
     from extbnsl.data.treatment import chosen
-    from extbnsl.run.status import StatusFile
 
+    remember, resumed = asked.place.remember, asked.place.resume
+    assert remember is not None, "a command has something to remember"
+    before = asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds)
+    first = [wrapped(line) for line in head(problem, *asked)]
     give_memory_back()
-    status = StatusFile(run.show, seconds_before=telling.seconds_before)
-    made = {"command": work.remember.command, "data_options": chosen(work.remember.data_options)}
+    status = StatusFile(run.show, seconds_before=before)
     with _failures_kept(run, status):
-        with _observed(run, status, interrupts, telling, work) as observer:
-            session = Session(observer)
-            yield session
-        result = session.result
-        assert result is not None, "the caller has found one"
+        armed = _arming(interrupts, clearing(given.quiet) + fitted(_stopping(run, asked.methods), sys.stderr))
+        with _observed(run, status, first, armed, given.quiet, before) as observer:
+            result = find(observer=observer, stop=interrupts.stop)
+        made = {"command": remember.command, "data_options": chosen(remember.data_options)}
         document = result.document(made)
         document["stats"]["layers"] = _layers(run.path)
         _write(document, result, run)
         status.end(result.status)
-    tell(document, run.path, telling)
-    session.code = exit_code(document)
+    tell(document, run.path, given)
+    return exit_code(document)
 
 
-def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
+def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -> None:
     """Print a result, which is in the folder, as it was asked for; RunDirectoryError if the document is none."""
-    from extbnsl.run.progress import is_coloured, status_coloured
-
-    if telling.json:
-        from extbnsl.results.reading import read_text
-
+    if given.json:
         say_all(read_text(folder))
-    elif telling.quiet:
+    elif given.quiet:
         say(final_line(document, folder))
     else:
-        text = summary(document, folder, telling.network)
-        say(status_coloured(text, status_line(document), document["status"]) if is_coloured(sys.stdout) else text)
+        text, status = summary(document, folder, given.print), document["status"]
+        coloured = progress.is_coloured(sys.stdout)
+        say(progress.status_coloured(text, status_line(document), status) if coloured else text)
 
 
-def stopped_before(path: Path, source: str) -> tuple[str, ...]:
+def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
     """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
-    from extbnsl.core.errors import ExtbnslError
-    from extbnsl.files.manifest import read_manifest
-    from extbnsl.run.status import read_status
-
     numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
     if numbered is None:
         return ()
@@ -185,46 +170,56 @@ def stopped_before(path: Path, source: str) -> tuple[str, ...]:
     return ()
 
 
-def arming(interrupts: Interrupts, sentence: str) -> "Observer":
+@contextlib.contextmanager
+def without_run(
+    problem: "Data | LocalScores", asked: Asked, stopping: str, interrupts: Interrupts, quiet: bool
+) -> Iterator[Observer]:
+    """An observer that reports to standard error, after the first lines, for a command without a run directory."""
+    write = progress.line_writer(sys.stderr)
+    for line in () if quiet else head(problem, *asked):
+        write(wrapped(line))
+    with progress.told_on(sys.stderr, quiet) as told:
+        yield progress.combine(_arming(interrupts, stopping), told)
+
+
+def _arming(interrupts: Interrupts, sentence: str) -> Observer:
     """An observer that makes a signal ask to stop, with this sentence, once work has begun."""
     return lambda event: interrupts.arm(sentence)
 
 
 @contextlib.contextmanager
 def _observed(
-    run: "RunDirectory", status: "StatusFile", interrupts: Interrupts, telling: Telling, work: Work
-) -> "Iterator[Observer]":
-    """An observer that reports to standard error, to the logs and to status.json, and begins the run.
+    run: RunDirectory, status: StatusFile, first: list[str], armed: Observer, quiet: bool, seconds_before: float
+) -> Iterator[Observer]:
+    """An observer that reports to standard error, to the logs and to status.json, after `armed`, and begins the run.
 
-    Both begin with the first lines of the work. The run begins with the first event: before that there is nothing to
-    write.
+    Standard error and solve.log begin with the first lines. The run begins with the first event: before that there is
+    nothing to write.
     """
-    from extbnsl.core.events import Warned
-    from extbnsl.run import progress
-    from extbnsl.run.progress import ERASE, is_screen, told_on, wrapped
 
     def log(line: str) -> None:
         run.append(TEXT_LOG, line)
 
-    def begin(event: "Event") -> None:
+    def begin(event: Event) -> None:
         if not run.begun:
             run.begin()
             for warning in run.warnings:
                 observe(Warned(warning))
 
-    quiet, before = telling.quiet, telling.seconds_before
     error = progress.line_writer(sys.stderr)
-    for line in work.head:
-        log(wrapped(line))
+    for line in first:
+        log(line)
         if not quiet:
-            error(wrapped(line))
-    clear = "" if quiet or not is_screen(sys.stderr) else ERASE
-    table = progress.Table(log, seconds_before=before)
-    with told_on(sys.stderr, quiet, before) as told, progress.beating(table.beat, status.beat):
+            error(line)
+    table = progress.Table(log, seconds_before=seconds_before)
+    with (
+        progress.told_on(sys.stderr, quiet, seconds_before) as told,
+        progress.beating(table.beat, status.beat),
+    ):
         observe = progress.combine(
-            arming(interrupts, clear + fitted(work.stopping, sys.stderr)),
+            armed,
             begin,
-            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=before),
+            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=seconds_before),
             table,
             told,
             status,
@@ -235,20 +230,15 @@ def _observed(
 def _layers(folder: Path) -> list[dict[str, int]]:
     """What the log of a run, of all its sessions, has of each layer; nothing of a run without a search, and of one that
     searched more layers than people look at."""
-    from extbnsl.run.log import LAYER_FIGURES, read_layers
-
     layers: list[Mapping[str, Any]] = []
     with contextlib.suppress(ExtbnslError):
         layers = read_layers(folder)
     return [{key: layer[key] for key in LAYER_FIGURES} for layer in layers] if len(layers) <= MOST_LAYERS else []
 
 
-def _stopping(run: "RunDirectory", asked: Asked) -> str:
+def _stopping(run: RunDirectory, methods: Options) -> str:
     """What the first signal says."""
-    from extbnsl.lab.baselines.methods import BaselineMethods
-    from extbnsl.run.directory import resume_command
-
-    if isinstance(asked.methods, BaselineMethods):
+    if isinstance(methods, BaselineMethods | OrderMethods):
         return NO_CHECKPOINT
     return (
         "Stopping; the state and the best network will be written, and "
@@ -256,10 +246,8 @@ def _stopping(run: "RunDirectory", asked: Asked) -> str:
     )
 
 
-def _write(document: Mapping[str, Any], result: "Result", run: "RunDirectory") -> None:
+def _write(document: Mapping[str, Any], result: "Result", run: RunDirectory) -> None:
     """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
-    from extbnsl.files.atomic import pieces
-
     try:
         run.write(result.files(document))
     except BaseException:
@@ -269,7 +257,7 @@ def _write(document: Mapping[str, Any], result: "Result", run: "RunDirectory") -
 
 
 @contextlib.contextmanager
-def _failures_kept(run: "RunDirectory", status: "StatusFile") -> Iterator[None]:
+def _failures_kept(run: RunDirectory, status: StatusFile) -> Iterator[None]:
     """Tell a failure of a run that has begun in status.json, and the traceback of a fault of extbnsl in solve.log.
 
     When a budget is exhausted, the failure says how to go on from the last checkpoint, if there is one.
@@ -293,10 +281,7 @@ def _failures_kept(run: "RunDirectory", status: "StatusFile") -> Iterator[None]:
         raise ExtbnslError(f"{fault(error)} Please report it with {run.path / TEXT_LOG}.") from error
 
 
-def _way_on(run: "RunDirectory") -> str:
-    from extbnsl.files.names import MANIFEST
-    from extbnsl.run.directory import resume_command
-
+def _way_on(run: RunDirectory) -> str:
     if not run.begun or not (run.path / MANIFEST).exists():
         return ""
     return f" '{resume_command(run.path)}' goes on from the last checkpoint."

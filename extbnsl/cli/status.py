@@ -5,6 +5,8 @@ from typing import Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import say
+from extbnsl.core.codec import json_text
+from extbnsl.run.status import read_status
 
 EPILOG = """\
 Tells at once, and without disturbing the run, what it is doing or how it
@@ -18,17 +20,13 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = options.add_command(commands, "status", "tell what a run is doing, or how it ended", EPILOG, run)
-    parser.set_defaults(compiles=False)
-    options.add_run(parser)
-    parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
+    parser = options.add_command(commands, "status", "tell what a run is doing, or how it ended", EPILOG, run, False)
+    options.add_shared(parser, "run")
+    parser.add_argument("--json", action="store_true", help=options.AS_JSON)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the status; the exit code."""
-    from extbnsl.core.codec import json_text
-    from extbnsl.run.status import read_status
-
     status = read_status(given.run)
     say(json_text(status.document(), indent=1) if given.json else "\n".join(status.lines()))
     return 0

@@ -11,7 +11,9 @@ from extbnsl.files.names import ARC_FREQUENCIES, BOOTSTRAP, MANIFEST, OUTPUTS, T
 from extbnsl.results import facts
 from extbnsl.results.facts import HELD, INDENT, Fact, has_resamples, is_ranked, sizes_told
 from extbnsl.results.reading import damage_told
+from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import wrapped
+from extbnsl.run.status import finished_result
 
 STOPPED = 10
 MOST_LISTED = 20  # variables whose parents are listed unasked
@@ -134,13 +136,5 @@ def _files(folder: Path, networks: int) -> Iterator[Fact]:
     last = Path(of_network(networks)[1]).stem
     further = {1: [], 2: [f"{last}.*"]}.get(networks, [f"network-2.* to {last}.*"])
     yield Fact("", ", ".join([*(name for name in (*TABLES, *BOOTSTRAP) if (folder / name).exists()), *further]))
-    yield Fact("continue", _continuation(folder))
-
-
-def _continuation(folder: Path) -> str:
-    """The command that goes on with the run; empty if there is nothing to go on with."""
-    from extbnsl.run.directory import resume_command
-    from extbnsl.run.status import finished_result
-
     resumable = (folder / MANIFEST).exists() and finished_result(folder) is None
-    return resume_command(folder) if resumable else ""
+    yield Fact("continue", resume_command(folder) if resumable else "")

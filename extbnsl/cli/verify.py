@@ -11,8 +11,11 @@ from extbnsl.cli.head import fitted, remark, say, say_sentence
 from extbnsl.cli.options import read_problem
 from extbnsl.cli.score_network import data_options_of
 from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.events import StageStarted
 from extbnsl.core.options import declared
-from extbnsl.machine.budgets import Budgets, Deadline
+from extbnsl.machine.budgets import Budgets, Deadline, default_threads
+from extbnsl.results.reading import read_networks, read_result
+from extbnsl.run.progress import told_on
 
 if TYPE_CHECKING:
     from extbnsl.verify.statement import Statement
@@ -58,16 +61,15 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print what the result claims and what became of it; the exit code."""
     from extbnsl.cli.demands import demanded
-    from extbnsl.core.events import StageStarted
     from extbnsl.data.text import source_name
     from extbnsl.kernels.compiler import cache_warning
-    from extbnsl.machine.budgets import default_threads
     from extbnsl.machine.workers import Workers
-    from extbnsl.results.reading import read_networks, read_result
-    from extbnsl.run.progress import told_on
     from extbnsl.verify.document import check_format
     from extbnsl.verify.statement import Given, check_result
     from extbnsl.verify.wording import lines_of
+
+    def stop() -> str | None:
+        return TIME_LIMIT if deadline.passed() else None
 
     deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
     wanted = demanded(given.require or ())
@@ -77,17 +79,16 @@ def run(given: argparse.Namespace) -> int:
     problem, _ = read_problem(given.data, how, Budgets(), score=str(document.get("score")))
     folder = given.result if given.result.is_dir() else None
     whole = Given(document, lambda: read_networks(given.result), folder, problem, how, wanted)
-    with told_on(sys.stderr) as tell, Workers(default_threads(), lambda: _time_over(deadline)) as workers:
+    with (
+        told_on(sys.stderr) as tell,
+        Workers(default_threads(), stop) as workers,
+    ):
         tell(StageStarted("verify", "scoring the network again"))
         stated = check_result(whole, workers, tell)
     if warning := cache_warning():
         remark(warning)
     _say(lines_of(stated, source_name(given.data)))
     return _concluded(stated, given.result)
-
-
-def _time_over(deadline: Deadline) -> str | None:
-    return TIME_LIMIT if deadline.passed() else None
 
 
 def _data_options(given: argparse.Namespace, document: Mapping[str, Any]) -> dict[str, Any]:
