@@ -7,6 +7,7 @@ from typing import Any
 
 from extbnsl.cli.head import beyond_disk, beyond_machine
 from extbnsl.core.figures import format_count, format_gap, in_full
+from extbnsl.drawing.markup import aligned
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import format_size, free_disk, machine_memory
 from extbnsl.results.facts import INDENT, Fact
@@ -175,10 +176,7 @@ def _component(trial: Trial) -> dict[str, Any]:
 def _table(trials: tuple[Trial, ...]) -> list[str]:
     """A line for each component that has more than one variable, below a header; none if there is none."""
     rows = [_HEADER, *(_row(k, trial) for k, trial in enumerate(trials, start=1) if trial.variables > 1)]
-    if len(rows) == 1:
-        return []
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return aligned(rows) if len(rows) > 1 else []
 
 
 def _row(k: int, trial: Trial) -> tuple[str, ...]:

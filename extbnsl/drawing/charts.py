@@ -165,8 +165,7 @@ def empty_figure(size: tuple[float, float], who: str) -> Any:
 
 def plot(axes: Any, line: Line, **style: Any) -> list[Any]:
     """Draw a line on axes of matplotlib; what is drawn."""
-    drawn: list[Any] = axes.plot([x for x, _ in line.points], [y for _, y in line.points], label=line.name, **style)
-    return drawn
+    return axes.plot([x for x, _ in line.points], [y for _, y in line.points], label=line.name, **style)
 
 
 def set_axes(axes: Any, along: Axis, up: Axis) -> None:

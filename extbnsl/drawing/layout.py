@@ -242,10 +242,7 @@ def _lines_amid(made: _Rows, items: list[int]) -> list[int]:
 
 def _exchange(made: _Rows) -> None:
     """Exchange neighbours in a row as long as that saves crossings."""
-    better = True
     for _ in range(PATIENCE):
-        if not better:
-            break
         better = False
         for row in made.rows:
             for at in range(len(row) - 1):
@@ -255,15 +252,13 @@ def _exchange(made: _Rows) -> None:
                     row[at], row[at + 1] = b, a
                     made.place[a], made.place[b] = at + 1, at
                     better = True
+        if not better:
+            break
 
 
 def _saved(left: Sequence[int], right: Sequence[int], place: Sequence[int]) -> int:
     """How many crossings the exchange of two items with these neighbours in another row saves."""
-    saved = 0
-    for a in left:
-        for b in right:
-            saved += (place[a] > place[b]) - (place[a] < place[b])
-    return saved
+    return sum((place[a] > place[b]) - (place[a] < place[b]) for a in left for b in right)
 
 
 def _crossings(made: _Rows) -> int:
@@ -320,10 +315,7 @@ def _wish(made: _Rows, item: int, near: Sequence[int], x: Sequence[float]) -> tu
 def _settle(row: Sequence[int], gaps: Sequence[float], wish: dict[int, tuple[float, float]], x: list[float]) -> None:
     """Set x to what is nearest to the wishes in weighted squares, with at least these gaps between centres: isotonic
     regression, by pooling adjacent violators; O(items)."""
-    offset, offsets = 0.0, [0.0]
-    for gap in gaps:
-        offset += gap
-        offsets.append(offset)
+    offsets = list(itertools.accumulate(gaps, initial=0.0))
     pools: list[tuple[float, float, int]] = []  # mean, weight, items
     for item, shift in zip(row, offsets, strict=True):
         mean, weight, count = wish[item][0] - shift, wish[item][1], 1

@@ -113,17 +113,16 @@ class Grid:
 
 def plain(grid: Grid) -> str:
     """For a terminal: the first column to the left, the others to the right."""
-    lines = [grid.title, "", *_aligned([grid.head, *grid.rows]), *(["", grid.note] if grid.note else [])]
+    lines = [grid.title, "", *aligned([grid.head, *grid.rows], 1), *(["", grid.note] if grid.note else [])]
     return "\n".join(lines)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
+    """Rows of as many texts as lines with columns, so many of them to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.ljust] * left + [str.rjust] * (len(widths) - left)
     return [
-        "  ".join(
-            text.rjust(width) if place else text.ljust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        "  ".join(side(text, width) for side, text, width in zip(sides, row, widths, strict=True)).rstrip()
         for row in rows
     ]
 

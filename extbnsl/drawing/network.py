@@ -69,7 +69,7 @@ def network_svg(
     layout = lay_out(network, widths, size.spacing)
     compelled = set(cpdag(network)[0])
     arcs = [
-        _arc(network, arc, route, arc in compelled, _Look.of(arc, layout, strengths, shares, of_which))
+        _arc(network, arc, route, arc in compelled, *_look(arc, layout, strengths, shares, of_which))
         for arc, route in layout.routes.items()
     ]
     boxes = [_box(box, labels[x], network.names[x], size) for x, box in layout.boxes.items()]
@@ -89,51 +89,50 @@ def _document(network: Network, layout: Layout, parts: list[str], legend: str) -
     )
 
 
-@dataclass(frozen=True)
-class _Look:
-    """How an arc is drawn: its width, its opacity, and the label beside it, if it has one; known: what its tooltip
-    says."""
-
-    width: float
-    opacity: float
-    label: str
-    known: str
-
-    @staticmethod
-    def of(
-        arc: Arc,
-        layout: Layout,
-        strengths: Mapping[Arc, float] | None,
-        shares: Mapping[Arc, float] | None,
-        of_which: str,
-    ) -> "_Look":
-        strength = None if strengths is None else strengths.get(arc)
-        share = None if shares is None else shares.get(arc)
-        width, opacity, label, known = PLAIN, 0.85, "", ""
-        if strengths and strength is not None:
-            most = max(strengths.values())
-            width = THIN + (THICK - THIN) * (max(0.0, strength) / most) ** 0.5 if most > 0.0 else THIN
-            known += f"; strength {strength:.4g}"
-        if share is not None:
-            opacity = FAINT + (0.95 - FAINT) * min(1.0, max(0.0, share))
-            label = f"{share:.2f}" if share < SURE and len(layout.routes) <= MOST_LABELLED else ""
-            known += f"; share {of_which} {share:.3f}"
-        return _Look(width, opacity, label, known)
+def _look(
+    arc: Arc,
+    layout: Layout,
+    strengths: Mapping[Arc, float] | None,
+    shares: Mapping[Arc, float] | None,
+    of_which: str,
+) -> tuple[float, float, str, str]:
+    """How an arc is drawn: its width, its opacity, the label beside it, if it has one, and what its tooltip says."""
+    strength = None if strengths is None else strengths.get(arc)
+    share = None if shares is None else shares.get(arc)
+    width, opacity, label, known = PLAIN, 0.85, "", ""
+    if strengths and strength is not None:
+        most = max(strengths.values())
+        width = THIN + (THICK - THIN) * (max(0.0, strength) / most) ** 0.5 if most > 0.0 else THIN
+        known += f"; strength {strength:.4g}"
+    if share is not None:
+        opacity = FAINT + (0.95 - FAINT) * min(1.0, max(0.0, share))
+        label = f"{share:.2f}" if share < SURE and len(layout.routes) <= MOST_LABELLED else ""
+        known += f"; share {of_which} {share:.3f}"
+    return width, opacity, label, known
 
 
-def _arc(network: Network, arc: Arc, route: tuple[Point, ...], compelled: bool, look: _Look) -> str:
+def _arc(
+    network: Network,
+    arc: Arc,
+    route: tuple[Point, ...],
+    compelled: bool,
+    width: float,
+    opacity: float,
+    label: str,
+    known: str,
+) -> str:
     parent, child = (network.names[i] for i in arc)
     said = "" if compelled else "; could point the other way"
     x, y = route[-1]
     shaft = _path((*route[:-1], (x, y - HEAD)))
-    wide = 3.2 + look.width / 2
+    wide = 3.2 + width / 2
     lines = f"M{_at((x - wide, y - HEAD))}L{_at((x, y))}L{_at((x + wide, y - HEAD))}"
     head = f'<path class="head" d="{lines}Z"/>' if compelled else f'<path class="open" d="{lines}"/>'
-    label = _label(route, look.label) if look.label else ""
+    beside = _label(route, label) if label else ""
     return (
-        f'<g class="arc{"" if compelled else " either"}" opacity="{look.opacity:.2f}">'
-        f"<title>{escaped(parent)} → {escaped(child)}{said}{look.known}</title>"
-        f'<path d="{shaft}" stroke-width="{look.width:.2f}"/>{head}{label}</g>\n'
+        f'<g class="arc{"" if compelled else " either"}" opacity="{opacity:.2f}">'
+        f"<title>{escaped(parent)} → {escaped(child)}{said}{known}</title>"
+        f'<path d="{shaft}" stroke-width="{width:.2f}"/>{head}{beside}</g>\n'
     )
 
 

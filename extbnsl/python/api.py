@@ -314,8 +314,7 @@ def _observer_from(options: Mapping[str, Any]) -> Observer:
     if progress is False:
         return ignore
     if callable(progress):
-        observer: Observer = progress
-        return observer
+        return progress
     raise InputError(f"progress: {progress!r} is neither True, False nor a function that takes an event.")
 
 

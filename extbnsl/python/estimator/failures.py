@@ -44,8 +44,7 @@ def not_fitted(sentence: str) -> Exception:
         from sklearn.exceptions import NotFittedError
     except ImportError:
         return NotYetFittedError(sentence)
-    error: Exception = NotFittedError(sentence)
-    return error
+    return NotFittedError(sentence)
 
 
 @contextlib.contextmanager

@@ -36,6 +36,11 @@ TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discret
 LEARNING = without(QUESTION, "score") | BUDGETS | without(PLACE, "compress") | SEED
 
 
+def _of_result(name: str) -> Any:
+    """An attribute of the estimator that the result has by this name; an error before there is a result."""
+    return property(lambda learner: getattr(learner._fitted(f"{name}_"), name))
+
+
 @described(LEARNING, TREATING, TELLING)
 class BayesianNetworkLearner:
     """Learns the Bayesian network of least cost, and says how likely records and states are by it.
@@ -131,25 +136,11 @@ class BayesianNetworkLearner:
         self._name_features(data)
         return self
 
-    @property
-    def network_(self) -> Network:
-        return self._fitted("network_").network
-
-    @property
-    def parents_(self) -> dict[str, list[str]]:
-        return self._fitted("parents_").parents
-
-    @property
-    def cost_(self) -> float:
-        return self._fitted("cost_").cost
-
-    @property
-    def optimal_(self) -> bool:
-        return self._fitted("optimal_").optimal
-
-    @property
-    def status_(self) -> str:
-        return self._fitted("status_").status
+    network_: Network = _of_result("network")
+    parents_: dict[str, list[str]] = _of_result("parents")
+    cost_: float = _of_result("cost")
+    optimal_: bool = _of_result("optimal")
+    status_: str = _of_result("status")
 
     @property
     def states_(self) -> dict[str, NDArray[Any]]:
