@@ -15,6 +15,7 @@ from extbnsl.cli.head import clearing, fitted, remark, say
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.run.progress import Screen, beating, is_screen
 
 if TYPE_CHECKING:
     from extbnsl.lab.campaign.folder import CampaignFolder
@@ -148,23 +149,19 @@ def _do_all(
         hired = on_cluster(given.cluster, place, Path(os.path.abspath(folder.stop)))
     else:
         hired = here(given.jobs, place, interrupts.stop)
-    with (
-        hired as hands,
-        contextlib.nullcontext(_silent) if given.quiet else _telling(len(asked.runs), left, hands) as tell,
-    ):
+    with hired as hands, _telling(len(asked.runs), left, hands, given.quiet) as tell:
         do_all(left, hands, tell, interrupts.stop)
 
 
-def _silent(run: "Run", record: "Record") -> None:
-    """Say nothing of a run."""
-
-
 @contextlib.contextmanager
-def _telling(runs: int, left: "Sequence[Run]", hands: "Hands") -> "Iterator[OnOver]":
-    """What tells of each run that is over, on standard error; on a terminal, what goes on is shown in place."""
+def _telling(runs: int, left: "Sequence[Run]", hands: "Hands", quiet: bool) -> "Iterator[OnOver]":
+    """What tells of each run that is over, on standard error, unless `quiet`; on a terminal, what goes on is shown in
+    place."""
     from extbnsl.lab.campaign.rows import Progress, row_of
-    from extbnsl.run.progress import Screen, beating, is_screen
 
+    if quiet:
+        yield lambda run, record: None
+        return
     progress, began = Progress(runs, left, hands.jobs), time.monotonic()
     screen = Screen(sys.stderr) if is_screen(sys.stderr) else None
 

@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
-    budgets = options.budgets_of(given)
+    budgets = options.options_of(Budgets, given)
     problem, _ = options.read_input(given, replace(budgets, time_limit=None))
     from extbnsl.solver.estimate import estimate
 

@@ -11,7 +11,15 @@ from extbnsl.cli.head import remark, say_sentence
 from extbnsl.cli.score_network import training_problem
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
-from extbnsl.formats.kinds import FORMATS, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
+from extbnsl.formats.kinds import (
+    FORMATS,
+    MADE_OF_PARAMETERS,
+    WITH_PARAMETERS,
+    WITH_STRENGTHS,
+    check_choices,
+    format_of,
+)
+from extbnsl.results.reading import claim_in, read_result
 
 if TYPE_CHECKING:
     from extbnsl.formats.described import Described, Written
@@ -34,7 +42,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "export", "write a network for another program", EPILOG, run, False)
     options.add_shared(parser, "result")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="where to write")
+    options.add_output(parser, "where to write", required=True)
     parser.add_argument("--format", choices=FORMATS, help="the format (default: as FILE ends)")
     options.add_shared(parser, "--smoothing")
     parser.add_argument(
@@ -45,8 +53,6 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the file; the exit code."""
-    from extbnsl.formats.kinds import check_choices, format_of
-
     output = given.output
     kind = format_of(output, given.format)
     check_choices(kind, given.smoothing, given.cpdag)
@@ -63,7 +69,6 @@ def run(given: argparse.Namespace) -> int:
 def _described(given: argparse.Namespace, kind: str) -> "Described":
     """What the format has to tell of the network: from the files of the run, or else from its data."""
     from extbnsl.results.exporting import described_in, network_in
-    from extbnsl.results.reading import read_result
 
     document = read_result(given.result)
     network = network_in(document, given.result)
@@ -83,7 +88,7 @@ def _described(given: argparse.Namespace, kind: str) -> "Described":
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
     from extbnsl.data import Dataset, Numbers
-    from extbnsl.results.outputs import claim_in, described
+    from extbnsl.results.outputs import described
 
     problem, file = training_problem(given.training, given.result, document)
     if given.smoothing > 0.0 and isinstance(problem, Numbers):

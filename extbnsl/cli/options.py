@@ -37,13 +37,24 @@ def read_problem(
     Also returns the budgets, with the seconds that it took as spent. Says on standard error how far it is, if it takes
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
+    from extbnsl.data import measured, prepare, read_file
     from extbnsl.data.text import STAGE, Reading, source_name
+    from extbnsl.data.treatment import chosen
+    from extbnsl.formats.score_reader import is_score_file, read_scores
 
     began = time.monotonic()
     memory, deadline = budgets.memory or default_memory(), Deadline.after(budgets.time_limit)
     with told_on(sys.stderr, quiet) as tell:
         tell(StageStarted(STAGE, source_name(path)))
-        problem = _read(path, given, Reading(memory, deadline, tell), score)
+        reading = Reading(memory, deadline, tell)
+        if is_score_file(path):
+            for name in chosen(given):
+                option = "--header or --no-header" if name == "header" else f"--{name}"
+                raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
+            problem: Any = read_scores(path, reading)
+        else:
+            make: Any = measured if is_of_numbers(score) else prepare
+            problem = read_file(make, path, DataOptions(**given), reading)
     return problem, replace(budgets, spent=time.monotonic() - began)
 
 
@@ -62,21 +73,6 @@ def is_standard_input(path: str) -> bool:
 def absolute(path: str) -> str:
     """The path of an input as another folder finds it."""
     return path if is_standard_input(path) else os.path.abspath(path)
-
-
-def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
-    from extbnsl.data.treatment import chosen
-    from extbnsl.formats.score_reader import is_score_file, read_scores
-
-    if not is_score_file(path):
-        from extbnsl.data import measured, prepare, read_file
-
-        make: Any = measured if is_of_numbers(score) else prepare
-        return read_file(make, path, DataOptions(**given), reading)
-    for name in chosen(given):
-        option = "--header or --no-header" if name == "header" else f"--{name}"
-        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
-    return read_scores(path, reading)
 
 
 def _smoothing(text: str) -> float:
@@ -137,7 +133,8 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            raise argparse.ArgumentError(action, _unknown(str(value), action.choices, ", ".join(action.choices)))
+            hint = did_you_mean(str(value), action.choices) or f"; choose from {', '.join(action.choices)}"
+            raise argparse.ArgumentError(action, f"{str(value)!r} is not known{hint}")
 
     def error(self, message: str) -> NoReturn:
         sentence = f"{self.prog}: {message}; '{self.prog} --help' shows what can be given."
@@ -166,14 +163,14 @@ def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
         parser.add_argument(name, **SHARED[name])
 
 
+def add_output(parser: argparse.ArgumentParser, text: str, required: bool = False) -> None:
+    """The file that a command writes, as the text says."""
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=required, help=text)
+
+
 def add_claim(parser: argparse.ArgumentParser) -> None:
-    """The options that decide the answer."""
+    """The options that decide the answer, and those that say which networks there are to choose from."""
     add_options(parser, CLAIM_OPTIONS)
-    add_knowledge(parser)
-
-
-def add_knowledge(parser: argparse.ArgumentParser) -> None:
-    """The options that say which networks there are to choose from."""
     known = parser.add_argument_group("knowledge (names with commas, or much of it: in a file)")
     known.add_argument(
         "--knowledge",
@@ -288,15 +285,6 @@ def _knowledge(given: argparse.Namespace) -> Knowledge:
     return own
 
 
-def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = None) -> Budgets:
-    """What was given of the budgets, or else, but for the time, what the session before was given."""
-    asked = options_of(Budgets, given)
-    if before is None:
-        return asked
-    kept: dict[str, Any] = {name: before.get(name) for name in ("memory", "disk", "threads")}
-    return replace(asked, **{name: value for name, value in kept.items() if getattr(asked, name) is None})
-
-
 def add_data(parser: argparse.ArgumentParser) -> None:
     """The options of CSV files."""
     add_options(parser.add_argument_group("data options (for CSV files)"), declared(DataOptions))
@@ -376,8 +364,3 @@ def _limits(text: str) -> tuple[tuple[str, int], ...]:
     if not all(name and number.isascii() and number.isdigit() for name, _, number in pairs):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of names, each with = and a whole number")
     return tuple((name, int(number)) for name, _, number in pairs)
-
-
-def _unknown(word: str, known: Iterable[str], listed: str) -> str:
-    """What to say of a word that is none of those that are known."""
-    return f"{word!r} is not known{did_you_mean(word, known) or f'; choose from {listed}'}"

@@ -69,7 +69,7 @@ def _run_in(run: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
 
     file = source_name(given.order)
     names = _names(given.order, file)
-    budgets = replace(options.budgets_of(given), disk=0)
+    budgets = replace(options.options_of(Budgets, given), disk=0)
     dataset, budgets = options.read_input(given, budgets)
     if _is_bif(given.order):  # which may be of more variables than are used
         names = [each for each in names if each[1] in dataset.names]

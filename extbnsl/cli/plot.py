@@ -40,13 +40,7 @@ def add(commands: Any) -> None:
     text = "draw the layers of a search, the k best networks, or the network"
     parser = options.add_command(commands, "plot", text, EPILOG, run, False)
     options.add_shared(parser, "run")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="a .png, .svg or .pdf (default: layers.png, ranks.png or network.svg in RUN)",
-    )
+    options.add_output(parser, "a .png, .svg or .pdf (default: layers.png, ranks.png or network.svg in RUN)")
     parser.add_argument("--network", action="store_true", help="draw the network, as .svg, without matplotlib")
     options.add_shared(parser, "--overwrite")
 

@@ -1,7 +1,6 @@
 """`extbnsl report`: a page about a run."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
@@ -24,9 +23,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "report", "write a page about a run and its network", EPILOG, run, False)
     options.add_shared(parser, "run")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="where to write (default: report.html in RUN)"
-    )
+    options.add_output(parser, "where to write (default: report.html in RUN)")
     options.add_shared(parser, "--overwrite")
 
 

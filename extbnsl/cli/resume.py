@@ -33,8 +33,7 @@ from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
-from extbnsl.results.outputs import has_networks
-from extbnsl.results.reading import damage_told
+from extbnsl.results.reading import damage_told, has_networks
 from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
 from extbnsl.solver.methods import ApproximateMethods
@@ -53,7 +52,7 @@ replaced at the end, and so is the FILE of solve --plot.
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
-REMEMBERED = "as in the previous session"
+AS_BEFORE = ("memory", "disk", "threads")  # budgets, unless others are given
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
 SCOPES: dict[str, type] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
@@ -62,7 +61,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "resume", "go on with a run that was stopped or killed", EPILOG, run)
     options.add_shared(parser, "run")
-    before = dict.fromkeys(("memory", "disk", "threads"), REMEMBERED)
+    before = dict.fromkeys(AS_BEFORE, "as in the previous session")
     limit = "never, of approximate the time that is left"
     options.add_options(parser, declared(Budgets), time_limit=limit, **before)
     options.add_options(parser, declared(Place), "scratch_dir")
@@ -142,7 +141,8 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
         manifest = reopened(manifest)
     data = _data(run.path, given.data, remembered.input)
     before = remembered.budgets
-    asked_for = options.budgets_of(given, before)
+    kept = {name: before.get(name) for name in AS_BEFORE if getattr(given, name) is None}
+    asked_for = options.options_of(Budgets, given, **kept)
     problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, state.claim.score)
     kind = ApproximateMethods if approximates else Methods
     methods = believed(run.path, "state.methods", lambda: decode(kind, state.methods))
@@ -153,8 +153,8 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
     if state.kind in SCOPES:
         scope = believed(run.path, "state.scope", lambda: decode(SCOPES[state.kind], state.scope))
     compress = bool(given.compress or before.get("compress"))
-    kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
-    remember = replace(remembered, input=absolute(data), budgets=kept)
+    granted = {name: getattr(budgets, name) for name in AS_BEFORE} | {"compress": compress}
+    remember = replace(remembered, input=absolute(data), budgets=granted)
     place = Place(run.path, None, compress, manifest, remember)
     line = f"resuming {run.path}: {manifest.state.phase}, after {format_time(manifest.state.spent.seconds)}"
     run.append(TEXT_LOG, line)

@@ -1,7 +1,6 @@
 """`extbnsl score`: compute local scores and write them to a file."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
@@ -31,14 +30,7 @@ def add(commands: Any) -> None:
     text = "compute the local scores of data and write them to a file"
     parser = options.add_command(commands, "score", text, EPILOG, run)
     parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz), - for standard input")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        required=True,
-        help="where to write: .jkl, .jaa or .scores, or those with .gz",
-    )
+    options.add_output(parser, "where to write: .jkl, .jaa or .scores, or those with .gz", required=True)
     options.add_shared(parser, "--overwrite")
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk", "time_limit")
@@ -67,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
-    dataset, budgets = options.read_input(given, options.budgets_of(given))
+    dataset, budgets = options.read_input(given, options.options_of(Budgets, given))
     from extbnsl.machine.workers import Stopped
     from extbnsl.solver.solve import compute_scores
 

@@ -5,6 +5,7 @@ own.
 import argparse
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,11 @@ from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
+from extbnsl.files.atomic import check_given, write_atomically
+from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.budgets import Budgets
+from extbnsl.results.reading import read_result
+from extbnsl.scores.known import is_of_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +32,6 @@ if TYPE_CHECKING:
 
 def remembered_input(result: Path) -> str | None:
     """Where the run read its data, if the run directory is there."""
-    from extbnsl.files.manifest import read_manifest
-
     folder = result if result.is_dir() else result.parent
     try:
         remembered = read_manifest(folder).state.run
@@ -63,8 +66,6 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
 
     Raises InputError if it is not there, or another.
     """
-    from extbnsl.files.atomic import check_given
-
     file = training or remembered_input(result)
     if file is None:
         raise InputError(f"{result} does not say where its data were read: give them by --training.")
@@ -98,7 +99,7 @@ def add(commands: Any) -> None:
     parser.add_argument("data", metavar="DATA", help="records of the same variables, a file as for solve")
     options.add_shared(parser, "--training", "--smoothing")
     parser.set_defaults(smoothing=SMOOTHING)
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="a CSV file for each record's log-likelihood")
+    options.add_output(parser, "a CSV file for each record's log-likelihood")
     options.add_shared(parser, "--overwrite")
     parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
 
@@ -108,9 +109,6 @@ def run(given: argparse.Namespace) -> int:
     import numpy as np
 
     from extbnsl.data.text import source_name
-    from extbnsl.files.atomic import write_atomically
-    from extbnsl.results.reading import read_result
-    from extbnsl.scores.known import is_of_numbers
 
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
@@ -163,7 +161,6 @@ def _by_regressions(
     """The log-density of each record of numbers, in the units of the data."""
     from extbnsl.data import Numbers
     from extbnsl.data.alike import advice_for_new_records
-    from extbnsl.machine.budgets import Budgets
     from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network
 
@@ -180,7 +177,8 @@ def _by_regressions(
 
 def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The data options of the records that are judged: of all, by these columns."""
-    return dict(how) | {"columns": _quoted(names), "drop": None, "records": None, "weights": None}
+    columns = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    return dict(how) | {"columns": columns, "drop": None, "records": None, "weights": None}
 
 
 def _training(given: argparse.Namespace, document: Mapping[str, Any], kind: type) -> tuple[Any, str]:
@@ -208,15 +206,8 @@ def _check_records(problem: Any, kind: type, file: str, what: str = "data") -> N
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
     """A data set with its columns in the order of another, which has the same."""
-    from dataclasses import replace
-
     import numpy as np
 
     at = [dataset.names.index(name) for name in like.names]
     states = tuple(dataset.states[v] for v in at)
     return replace(dataset, names=like.names, states=states, codes=np.ascontiguousarray(dataset.codes[:, at]))
-
-
-def _quoted(names: tuple[str, ...]) -> str:
-    """Names as one text with commas, for an option of several."""
-    return ",".join('"' + name.replace('"', '""') + '"' for name in names)

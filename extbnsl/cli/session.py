@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import importlib
 import os
 import re
 import sys
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from extbnsl.cli import options
 from extbnsl.cli.head import OUT_OF_MEMORY, clearing, fault, fitted, head, say, say_all
 from extbnsl.cli.plot import draw_after
-from extbnsl.cli.summary import exit_code, final_line, status_line, summary
+from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
@@ -27,13 +26,13 @@ from extbnsl.lab.baselines.methods import BaselineMethods
 from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.python.api import finder
 from extbnsl.results.reading import read_text
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
 from extbnsl.run.log import LAYER_FIGURES, read_layers
 from extbnsl.run.progress import wrapped
 from extbnsl.run.status import StatusFile, read_status
-from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 
@@ -62,7 +61,7 @@ def solve_new(given: argparse.Namespace, methods: Options, scope: Options | None
     with Interrupts() as interrupts, created(given) as run:
         if given.run_dir is None:
             run.warnings += _stopped_before(run.path, given.data)
-        problem, budgets = options.read_input(given, options.budgets_of(given))
+        problem, budgets = options.read_input(given, options.options_of(Budgets, given))
         place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
         asked = Asked(options.claim_of(given), methods, budgets, place, scope)
         code = solve_in(run, problem, asked, interrupts, given)
@@ -93,25 +92,10 @@ def solve_in(
 
         records_of(problem, asked.methods)
     scope = () if asked.scope is None else (asked.scope,)
-    find = partial(_finder(asked), problem, *scope, asked.claim, asked.methods, asked.budgets, asked.place)
+    find = partial(
+        finder(asked.methods, asked.scope), problem, *scope, asked.claim, asked.methods, asked.budgets, asked.place
+    )
     return finish(run, problem, asked, find, interrupts, given)
-
-
-def _finder(asked: Asked) -> "Callable[..., Result]":
-    """The function that answers the question; one with a scope takes that before the claim."""
-    compared = isinstance(asked.methods, BaselineMethods)
-    if isinstance(asked.scope, Resamples):
-        module, name = "solver.bootstrap", "bootstrap_network"
-    elif asked.scope is not None:
-        module, name = (
-            ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
-        )
-    elif isinstance(asked.methods, ApproximateMethods):
-        module, name = "solver.approximate", "approximate_network"
-    else:
-        module, name = ("lab.baselines.solving", "solve_by") if compared else ("solver.solve", "solve")
-    found: Callable[..., Result] = getattr(importlib.import_module(f"extbnsl.{module}"), name)
-    return found
 
 
 def finish(
@@ -128,7 +112,7 @@ def finish(
     remember, resumed = asked.place.remember, asked.place.resume
     assert remember is not None, "a command has something to remember"
     before = asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds)
-    first = [wrapped(line) for line in head(problem, *asked)]
+    first = _say_head(problem, asked, given.quiet)
     give_memory_back()
     status = StatusFile(run.show, seconds_before=before)
     with _failures_kept(run, status):
@@ -151,9 +135,7 @@ def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -
     elif given.quiet:
         say(final_line(document, folder))
     else:
-        text, status = summary(document, folder, given.print), document["status"]
-        coloured = progress.is_coloured(sys.stdout)
-        say(progress.status_coloured(text, status_line(document), status) if coloured else text)
+        say(summary(document, folder, given.print, progress.is_coloured(sys.stdout)))
 
 
 def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
@@ -170,14 +152,20 @@ def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
     return ()
 
 
+def _say_head(problem: "Data | LocalScores", asked: Asked, quiet: bool) -> list[str]:
+    """The first lines, which are said on standard error unless `quiet`."""
+    lines = [wrapped(line) for line in head(problem, *asked)]
+    if not quiet:
+        progress.line_writer(sys.stderr)("\n".join(lines))
+    return lines
+
+
 @contextlib.contextmanager
 def without_run(
     problem: "Data | LocalScores", asked: Asked, stopping: str, interrupts: Interrupts, quiet: bool
 ) -> Iterator[Observer]:
     """An observer that reports to standard error, after the first lines, for a command without a run directory."""
-    write = progress.line_writer(sys.stderr)
-    for line in () if quiet else head(problem, *asked):
-        write(wrapped(line))
+    _say_head(problem, asked, quiet)
     with progress.told_on(sys.stderr, quiet) as told:
         yield progress.combine(_arming(interrupts, stopping), told)
 
@@ -193,8 +181,7 @@ def _observed(
 ) -> Iterator[Observer]:
     """An observer that reports to standard error, to the logs and to status.json, after `armed`, and begins the run.
 
-    Standard error and solve.log begin with the first lines. The run begins with the first event: before that there is
-    nothing to write.
+    solve.log begins with the first lines. The run begins with the first event: before that there is nothing to write.
     """
 
     def log(line: str) -> None:
@@ -206,11 +193,8 @@ def _observed(
             for warning in run.warnings:
                 observe(Warned(warning))
 
-    error = progress.line_writer(sys.stderr)
     for line in first:
         log(line)
-        if not quiet:
-            error(line)
     table = progress.Table(log, seconds_before=seconds_before)
     with (
         progress.told_on(sys.stderr, quiet, seconds_before) as told,
@@ -270,7 +254,9 @@ def _failures_kept(run: RunDirectory, status: StatusFile) -> Iterator[None]:
     except (BudgetError, MemoryError) as error:
         sentence = OUT_OF_MEMORY if isinstance(error, MemoryError) else str(error)
         status.end(f"failed: {sentence}")
-        raise BudgetError(sentence + _way_on(run)) from error
+        resumable = run.begun and (run.path / MANIFEST).exists()
+        way_on = f" '{resume_command(run.path)}' goes on from the last checkpoint." if resumable else ""
+        raise BudgetError(sentence + way_on) from error
     except Exception as error:
         foreseen = isinstance(error, ExtbnslError)
         status.end(f"failed: {error if foreseen else fault(error)}")
@@ -279,9 +265,3 @@ def _failures_kept(run: RunDirectory, status: StatusFile) -> Iterator[None]:
         if foreseen or not run.begun:
             raise
         raise ExtbnslError(f"{fault(error)} Please report it with {run.path / TEXT_LOG}.") from error
-
-
-def _way_on(run: RunDirectory) -> str:
-    if not run.begun or not (run.path / MANIFEST).exists():
-        return ""
-    return f" '{resume_command(run.path)}' goes on from the last checkpoint."

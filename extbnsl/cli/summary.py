@@ -12,7 +12,7 @@ from extbnsl.results import facts
 from extbnsl.results.facts import HELD, INDENT, Fact, has_resamples, is_ranked, sizes_told
 from extbnsl.results.reading import damage_told
 from extbnsl.run.directory import resume_command
-from extbnsl.run.progress import wrapped
+from extbnsl.run.progress import coloured, wrapped
 from extbnsl.run.status import finished_result
 
 STOPPED = 10
@@ -37,7 +37,7 @@ def final_line(document: Mapping[str, Any], folder: Path) -> str:
         )
 
 
-def summary(document: Mapping[str, Any], folder: Path, network: bool = False) -> str:
+def summary(document: Mapping[str, Any], folder: Path, network: bool = False, colours: bool = False) -> str:
     """The result in a few lines, with the parents of each variable if they are few, or if the `network` is wanted.
 
     RunDirectoryError if the document is not a result.
@@ -46,6 +46,8 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
         listed, ordered = network or len(document["variables"]) <= MOST_LISTED, "states" in document.get("stats", {})
         lines = []
         for fact in facts.facts(document):
+            if fact.subject == "status" and colours:
+                fact = Fact(fact.subject, coloured(fact.text, document["status"]))
             lines += [] if fact.subject in facts.PAGE else [_told(fact, listed)]
             if fact.subject == "network" and listed and not ordered:
                 lines += _parents(document)
@@ -56,17 +58,12 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
         return "\n".join([*tables, *lines])
 
 
-def status_line(document: Mapping[str, Any]) -> str:
-    """The line of the summary that tells the status."""
-    return next(fact.line for fact in facts.facts(document) if fact.subject == "status")
-
-
 def _told(fact: Fact, listed: bool) -> str:
     """A fact in lines; whether the parents of the variables are listed below that on the network."""
     text = fact.text + ("" if fact.subject != "network" or listed else " (--print lists them)")
     if fact.subject in WRAPPED:
         lines = (wrapped(HELD * INDENT + line, indent=INDENT)[INDENT:] for line in text.split("\n"))
-        text = f"\n{' ' * INDENT}".join(lines).replace(HELD, " ")
+        text = f"\n{' ' * INDENT}".join(lines)
     return Fact(fact.subject, text).line
 
 
@@ -126,7 +123,7 @@ def _ordered_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _row(cells: str, text: str, indent: int | None = None) -> str:
     """A line of a table, or several: its columns, whose blanks are no places to break it at, and a text."""
     held = cells.replace(" ", HELD)
-    return wrapped(held + text, indent=len(held) if indent is None else indent).replace(HELD, " ")
+    return wrapped(held + text, indent=len(held) if indent is None else indent)
 
 
 def _files(folder: Path, networks: int) -> Iterator[Fact]:

@@ -5,6 +5,7 @@ imported before a function is called.
 """
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +19,10 @@ from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.core.keywords import keywords, without
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.core.options import Declared, Option, declared, made_of
+from extbnsl.core.options import Declared, Option, Options, declared, made_of
 from extbnsl.core.sentences import Sentence
 from extbnsl.kbest.scope import Scope
+from extbnsl.lab.baselines.methods import BaselineMethods, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
@@ -82,26 +84,10 @@ def learn(data: Any, *, method: str = "bfbnb", bootstrap: int | None = None, **o
     BudgetError
         If memory, disk or time ran out before there was a network.
     """
-    from extbnsl.lab.baselines.methods import BaselineMethods, methods_named
-    from extbnsl.lab.baselines.solving import solve_by
-    from extbnsl.solver.bootstrap import bootstrap_network
-    from extbnsl.solver.solve import solve
-
     with _told_in_python():
         methods = methods_named(method, made_of(Methods, options))
-        find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
-        asked: tuple[Resamples, ...] = ()
-        if bootstrap is not None:
-            find, asked = bootstrap_network, (made_of(Resamples, {"bootstrap": bootstrap}),)
-        return find(
-            _problem_from(data, options),
-            *asked,
-            _claim_from(options),
-            methods,
-            made_of(Budgets, options),
-            made_of(Place, options),
-            observer=_observer_from(options),
-        )
+        scope = None if bootstrap is None else made_of(Resamples, {"bootstrap": bootstrap})
+        return _found(data, options, methods, scope)
 
 
 @keywords(declared(OrderMethods), QUESTION, without(BUDGETS, "disk"), TABLE, TELLING)
@@ -171,16 +157,9 @@ def approximate(data: Any, *, time: float | str = "1m", **options: Any) -> "Resu
     BudgetError
         If the memory does not do.
     """
-    from extbnsl.solver.approximate import approximate_network
-
     with _told_in_python():
-        return approximate_network(
-            _problem_from(data, options),
-            _claim_from(options),
-            made_of(ApproximateMethods, options),
-            made_of(Budgets, options, time_limit=parse_duration(plain(time), "time")),
-            observer=_observer_from(options),
-        )
+        timed = options | {"time_limit": parse_duration(plain(time), "time")}
+        return _found(data, timed, made_of(ApproximateMethods, options))
 
 
 @keywords(without(declared(Scope), "k", "top"), QUESTION, BUDGETS, without(PLACE, "compress"), SEED, TABLE, TELLING)
@@ -210,19 +189,12 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
     BudgetError
         If memory, disk or time ran out before there was a network.
     """
-    from extbnsl.solver.k_best import ALL, k_best_networks
+    from extbnsl.solver.k_best import ALL
 
     with _told_in_python():
         wanted = 10 if k is None and options["within_factor"] is None else k
-        return k_best_networks(
-            _problem_from(data, options),
-            made_of(Scope, options | {"k": wanted}),
-            _claim_from(options),
-            replace(ALL, seed=made_of(Methods, options).seed),
-            made_of(Budgets, options),
-            made_of(Place, options),
-            observer=_observer_from(options),
-        )
+        methods = replace(ALL, seed=made_of(Methods, options).seed)
+        return _found(data, options, methods, made_of(Scope, options | {"k": wanted}))
 
 
 @keywords(QUESTION, without(BUDGETS, "disk"), SEED, TABLE, TELLING)
@@ -257,6 +229,36 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
             made_of(Budgets, options),
             observer=_observer_from(options),
         )
+
+
+def finder(methods: Options, scope: Options | None = None) -> "Callable[..., Result]":
+    """The function that answers what is asked by these methods and of this scope, which it takes, if there is one,
+    between the problem and the claim."""
+    compared = isinstance(methods, BaselineMethods)
+    if isinstance(scope, Resamples):
+        module, name = "solver.bootstrap", "bootstrap_network"
+    elif scope is not None:
+        module, name = (
+            ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
+        )
+    elif isinstance(methods, ApproximateMethods):
+        module, name = "solver.approximate", "approximate_network"
+    else:
+        module, name = ("lab.baselines.solving", "solve_by") if compared else ("solver.solve", "solve")
+    return getattr(importlib.import_module(f"extbnsl.{module}"), name)
+
+
+def _found(data: Any, options: Mapping[str, Any], methods: Options, scope: Options | None = None) -> Any:
+    """The answer to a question that is asked of these data by these methods."""
+    return finder(methods, scope)(
+        _problem_from(data, options),
+        *(() if scope is None else (scope,)),
+        _claim_from(options),
+        methods,
+        made_of(Budgets, options),
+        made_of(Place, options),
+        observer=_observer_from(options),
+    )
 
 
 @contextlib.contextmanager

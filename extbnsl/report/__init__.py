@@ -1,1 +1,1 @@
-"""Reports on campaigns: tables, pictures and a page, from rows of results."""
+"""What is said of a run: its tables, its charts and a page."""

@@ -17,8 +17,7 @@ from extbnsl.files.names import BIF, DOCUMENT, RESULT
 from extbnsl.machine.budgets import format_size
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results.facts import network_drawn
-from extbnsl.results.outputs import MOST_BYTES, has_networks
-from extbnsl.results.reading import damage_told, no_result, read_result
+from extbnsl.results.reading import MOST_BYTES, damage_told, has_networks, no_result, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import Moment, read_bounds, read_layers
 from extbnsl.run.status import read_status
@@ -27,7 +26,6 @@ MOST_STATES = 12  # of a variable that are listed
 MOST_ROWS = 64  # of a table of parameters
 MOST_COLUMNS = 32
 MOST_CELLS = 20_000  # of all of them together
-SEPARATOR = ", "
 NO_BREAK = "\u00a0"  # a blank at which no line ends
 SIZES = ("memory", "disk")  # options in bytes
 MOST_PAIRS = 200  # of the resamples
@@ -114,10 +112,9 @@ def resamples(document: Mapping[str, Any]) -> Grid:
     keys = ("strength", "direction", "compelled", "reversible")
     rows = tuple((one["from"], one["to"], *(f"{one[key]:.3f}" for key in keys)) for one in pairs[:MOST_PAIRS])
     left = f" {len(pairs) - MOST_PAIRS:,} that are weaker are in bootstrap.csv." if len(pairs) > MOST_PAIRS else ""
-    note = (
-        "Strength: the share of the resamples whose networks join the two. Direction: of these, the share that point "
-    )
-    return Grid("Resamples", ("from", "to", *keys), rows, f"{note}from the one to the other.{left}")
+    strength = "Strength: the share of the resamples whose networks join the two."
+    direction = "Direction: of these, the share that point from the one to the other."
+    return Grid("Resamples", ("from", "to", *keys), rows, f"{strength} {direction}{left}")
 
 
 def best_networks(document: Mapping[str, Any]) -> Grid:
@@ -160,12 +157,12 @@ def _named(states: Sequence[str]) -> str:
 def _counted(states: Sequence[str], counts: Sequence[int]) -> str:
     """How many records have each state, in their order; of many states, the most frequent ones first."""
     records, pairs = sum(counts), list(zip(states, counts, strict=True))
-    if len(pairs) <= MOST_STATES:
-        return SEPARATOR.join(f"{state}: {_share(count, records)}" for state, count in pairs)
-    pairs.sort(key=lambda pair: -pair[1])
-    first, rest = pairs[:MOST_STATES], pairs[MOST_STATES:]
-    shown = SEPARATOR.join(f"{state}: {_share(count, records)}" for state, count in first)
-    return f"{shown}{SEPARATOR}{len(rest):,} more: {_share(sum(count for _, count in rest), records)}"
+    if len(pairs) > MOST_STATES:
+        pairs.sort(key=lambda pair: -pair[1])
+    told = [f"{state}: {_share(count, records)}" for state, count in pairs[:MOST_STATES]]
+    if rest := pairs[MOST_STATES:]:
+        told.append(f"{len(rest):,} more: {_share(sum(count for _, count in rest), records)}")
+    return ", ".join(told)
 
 
 def _share(count: int, records: int) -> str:

@@ -1,17 +1,14 @@
 """What the networks of resamples say together, and how it is written."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from extbnsl.core.arguments import check_share
 from extbnsl.core.claims import OPTIMAL
-from extbnsl.files.names import ARC_FREQUENCIES
-from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arcs import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
-from extbnsl.results.outputs import encoded
 
 THRESHOLD = 0.5  # of the networks that join a pair of the consensus
 HEADER = ("from", "to", "strength", "direction", "arc", "compelled", "reversible")
@@ -110,13 +107,6 @@ class Bootstrap:
     @cached_property
     def _counts(self) -> Counts:
         return count_arcs((one.network for one in self.done), len(self.names))
-
-
-def frequency_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The file that tells what the resamples say, as (name, content): a table in CSV; none if this result has none."""
-    if "bootstrap" in document:
-        arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
-        yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
 
 
 def required_arcs(required: Iterable[tuple[str, str]], names: Sequence[str]) -> tuple[Arc, ...]:

@@ -16,7 +16,7 @@ from extbnsl.formats.export import names_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network
-from extbnsl.results.outputs import MOST_BYTES, encoded, has_networks
+from extbnsl.results.reading import MOST_BYTES, encoded, has_networks
 
 _Strength = TypedDict(
     "_Strength", {"from": str, "to": str, "cost_of_removal": float | None, "cost_of_reversal": float | None}

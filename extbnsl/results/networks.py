@@ -1,13 +1,13 @@
 """Ranked networks: a sequence, best first, whose members are made when they are asked for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import sizes, unpack
+from extbnsl.kernels.varsets import unpack
 from extbnsl.networks.network import Network
 
 
@@ -76,9 +76,6 @@ class RankedNetworks(Sequence[RankedNetwork]):
             int(self.classes[k]),
         )
 
-    def __iter__(self) -> Iterator[RankedNetwork]:
-        return (self[k] for k in range(len(self)))
-
     def __repr__(self) -> str:
         return f"<RankedNetworks: {len(self):,}>"
 
@@ -89,10 +86,6 @@ class RankedNetworks(Sequence[RankedNetwork]):
     def varsets(self, some: slice) -> NDArray[np.uint64]:
         """The parents of each child of some of the networks: (m, n, words)."""
         return np.stack([own[rows] for own, rows in zip(self.parents, self.rows[some].T, strict=True)], axis=1)
-
-    def arcs(self, some: slice) -> NDArray[np.int64]:
-        """How many arcs some of the networks have: (m,)."""
-        return sizes(self.varsets(some)).sum(axis=1)
 
     def shared(self) -> tuple[tuple[int, int], ...]:
         """The arcs that all networks have, as (parent, child), sorted; O(m n)."""

@@ -1,70 +1,55 @@
 """The files that a result is written as."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
-from extbnsl.core.claims import Claim, tolerance
-from extbnsl.core.codec import json_text, json_value
-from extbnsl.core.errors import RunDirectoryError
-from extbnsl.files.atomic import read_regular
+from extbnsl.core.claims import Claim
+from extbnsl.core.codec import json_text
+from extbnsl.core.figures import counted
+from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data.dataset import spreads, state_counts
 from extbnsl.files.names import BIF, DOCUMENT, of_network
+from extbnsl.formats.bif import bif_text, other_words
+from extbnsl.formats.described import Described, network_document
+from extbnsl.formats.export import dot_text
+from extbnsl.networks.arcs import arc_strengths, costs_from, costs_in
+from extbnsl.networks.gaussian import regressions
+from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import entries_of_tables, fit
+from extbnsl.results.reading import encoded
+from extbnsl.scores.local import LocalScores
 
-if TYPE_CHECKING:
-    from extbnsl.data import Data
-    from extbnsl.formats.described import Described
-    from extbnsl.networks.network import Network
-    from extbnsl.scores.local import LocalScores
-
-MOST_BYTES = 1 << 31  # of network.json
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
 
 
-def claim_in(document: Mapping[str, Any]) -> Claim:
-    """The claim of the result with this document."""
-    keys = ("score", "max_parents", "ess", "knowledge")
-    return Claim.from_document({key: document[key] for key in keys if document.get(key) is not None})
-
-
 def networks(
-    network: "Network", dataset: "Data | None", cost: float, claim: Claim, place: int = 1
+    network: Network, dataset: Data | None, cost: float, claim: Claim, place: int = 1
 ) -> Iterator[tuple[str, bytes]]:
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
-    from extbnsl.formats.bif import bif_text
-    from extbnsl.formats.described import network_document
-    from extbnsl.formats.export import dot_text
-
     bif, document, dot = of_network(place)
     yield _file(dot, dot_text(network))
-    known = described(network, cost, dataset, claim, parameters=_has_small_tables(network, dataset))
+    tabled = not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
+    known = described(network, cost, dataset, claim, parameters=tabled)
     if known.states is not None and known.tables is not None:
         yield _file(bif, bif_text(network, known.states, known.tables))
     yield _file(document, json_text(network_document(known)))
 
 
 def described(
-    network: "Network",
+    network: Network,
     cost: float,
-    problem: "Data | LocalScores | None",
+    problem: Data | LocalScores | None,
     claim: Claim,
     parameters: bool = True,
     strengths: bool = True,
     smoothing: float = 0.0,
-) -> "Described":
+) -> Described:
     """What there is to tell of a network, its cost, and the data or local scores that it was learned from.
 
     parameters: whether its tables, or its regressions, are told; strengths: how much each arc counts; both as far as
     the data are there. smoothing: the equivalent sample size of the prior of the tables; 0 for those of maximum
     likelihood.
     """
-    from extbnsl.data import Dataset, Numbers
-    from extbnsl.data.dataset import spreads, state_counts
-    from extbnsl.formats.described import Described
-    from extbnsl.networks.arcs import arc_strengths, costs_from, costs_in
-    from extbnsl.networks.gaussian import regressions
-    from extbnsl.networks.parameters import fit
-
     known = None
     if strengths and problem is not None:
         costs = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
@@ -78,25 +63,12 @@ def described(
     return Described(network, cost, strengths=known)
 
 
-def _has_small_tables(network: "Network", dataset: "Data | None") -> bool:
-    """Whether the parameters may be written unasked."""
-    from extbnsl.data import Dataset
-    from extbnsl.networks.parameters import entries_of_tables
-
-    return not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
-
-
-def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str, ...]:
+def warnings_of_outputs(network: Network, dataset: Data | None) -> tuple[str, ...]:
     """What the user should know of the files: a sentence if they do not have the parameters, or if that of BIF cannot
     have the names and states of the data.
 
     O(states of all variables).
     """
-    from extbnsl.core.figures import counted
-    from extbnsl.data import Dataset
-    from extbnsl.formats.bif import other_words
-    from extbnsl.networks.parameters import entries_of_tables
-
     if not isinstance(dataset, Dataset):
         return ()
     entries = entries_of_tables(network, dataset)
@@ -114,25 +86,5 @@ def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str
     return (f"{BIF} spells {names} in another way, since BIF takes few characters: its first lines tell which.",)
 
 
-def has_networks(folder: Path, document: Mapping[str, Any]) -> bool:
-    """Whether the files of the network of this result are all in a run directory, not those of a result before."""
-    try:
-        written = json_value(read_regular(folder / DOCUMENT, MOST_BYTES))
-    except (OSError, ValueError, RunDirectoryError):
-        return False
-    keys = ("variables", "parents")
-    if not isinstance(written, dict) or any(written.get(key) != document.get(key) for key in keys):
-        return False
-    told, cost = written.get("cost"), document.get("cost")
-    if not (isinstance(told, int | float) and isinstance(cost, int | float)):
-        return False
-    return abs(told - cost) <= tolerance(cost)  # where there are several networks, they are sums in two orders
-
-
 def _file(name: str, text: str) -> tuple[str, bytes]:
     return name, encoded(f"{text.rstrip()}\n")
-
-
-def encoded(text: str) -> bytes:
-    # A file name need not be Unicode; what is not comes out as JSON writes it.
-    return text.encode("utf-8", "backslashreplace")

@@ -21,11 +21,11 @@ from extbnsl.core.errors import RunDirectoryError, VerificationError
 from extbnsl.files.atomic import Content
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
 from extbnsl.formats.spelling import csv_text
-from extbnsl.kernels.varsets import pack, sizes, unpack, words
+from extbnsl.kernels.varsets import as_varsets, pack, sizes, unpack
 from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
-from extbnsl.results.outputs import claim_in, encoded, networks
-from extbnsl.results.reading import CLOSING, OPENING, read_networks
+from extbnsl.results.outputs import networks
+from extbnsl.results.reading import CLOSING, OPENING, claim_in, encoded, read_networks
 from extbnsl.results.result import Result, outputs
 
 if TYPE_CHECKING:
@@ -102,18 +102,10 @@ def orders(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
         if not ready.any():
             break
         level[ready] = at
-        placed |= _packed(ready)
+        placed |= as_varsets(ready)[:, None]
     if (level == n).any():
         raise VerificationError("One of the networks has a cycle.")
     return np.argsort(level, axis=1, kind="stable")
-
-
-def _packed(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """The varsets (m, 1, words) of the members (m, n)."""
-    m, n = members.shape
-    bits = np.zeros((m, 1, 64 * words(n)), np.uint8)
-    bits[:, 0, :n] = members
-    return np.packbits(bits, axis=2, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
 def _texts(networks: RankedNetworks, text: Callable[[int, tuple[int, ...]], str]) -> Texts:

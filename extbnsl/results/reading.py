@@ -7,15 +7,16 @@ out in another way is read as a whole.
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypedDict
 
+from extbnsl.core.claims import Claim, tolerance
 from extbnsl.core.codec import Misfit, Within, decode, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.files.atomic import open_given, open_regular
-from extbnsl.files.names import RESULT
+from extbnsl.files.atomic import open_given, open_regular, read_regular
+from extbnsl.files.names import DOCUMENT, RESULT
 
 MOST_BYTES = 1 << 31  # of a file in a run directory that is read as a whole
 MOST_OF_PART = 1 << 28  # of the head or a network in a larger one
@@ -173,3 +174,29 @@ def _parsed(content: bytes, path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise RunDirectoryError(f"{path} holds no JSON object; it is damaged or no result of a solve.")
     return document
+
+
+def claim_in(document: Mapping[str, Any]) -> Claim:
+    """The claim of the result with this document."""
+    keys = ("score", "max_parents", "ess", "knowledge")
+    return Claim.from_document({key: document[key] for key in keys if document.get(key) is not None})
+
+
+def has_networks(folder: Path, document: Mapping[str, Any]) -> bool:
+    """Whether the files of the network of this result are all in a run directory, not those of a result before."""
+    try:
+        written = json_value(read_regular(folder / DOCUMENT, MOST_BYTES))
+    except (OSError, ValueError, RunDirectoryError):
+        return False
+    keys = ("variables", "parents")
+    if not isinstance(written, dict) or any(written.get(key) != document.get(key) for key in keys):
+        return False
+    told, cost = written.get("cost"), document.get("cost")
+    if not (isinstance(told, int | float) and isinstance(cost, int | float)):
+        return False
+    return abs(told - cost) <= tolerance(cost)  # where there are several networks, they are sums in two orders
+
+
+def encoded(text: str) -> bytes:
+    """A text as it is written to a file. A file name need not be Unicode; what is not comes out as JSON writes it."""
+    return text.encode("utf-8", "backslashreplace")

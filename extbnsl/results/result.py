@@ -7,6 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numba
+import numpy as np
+
 from extbnsl.core.claims import OPTIMAL, Claim
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
@@ -21,13 +24,15 @@ from extbnsl.formats.described import Described
 from extbnsl.formats.export import dot_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
+from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
-from extbnsl.results.bootstrap import Bootstrap, frequency_files
+from extbnsl.results.bootstrap import HEADER, Bootstrap
 from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.facts import notebook_html
-from extbnsl.results.outputs import claim_in, described, encoded, networks
+from extbnsl.results.outputs import described, networks
+from extbnsl.results.reading import claim_in, encoded
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -204,7 +209,12 @@ class Result:
             "stats": dict(self.stats),
             "warnings": list(self.warnings),
             "provenance": {
-                "versions": _versions(),
+                "versions": {
+                    "extbnsl": __version__,
+                    "python": platform.python_version(),
+                    "numpy": np.__version__,
+                    "numba": numba.__version__,
+                },
                 "options": dict(self.options) | {"seed": self.seed},
                 "data_digest": self.digest,
                 "source": None if self.dataset is None else self.dataset.source,
@@ -404,17 +414,7 @@ def outputs(document: Mapping[str, Any], network: Network, dataset: Data | None)
     The result itself comes first, and nothing else is computed before it is taken.
     """
     yield RESULT, encoded(f"{json_text(document, indent=1)}\n")
-    yield from frequency_files(document)
+    if "bootstrap" in document:
+        arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
+        yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
     yield from networks(network, dataset, document["cost"], claim_in(document))
-
-
-def _versions() -> dict[str, str]:
-    import numba
-    import numpy
-
-    return {
-        "extbnsl": __version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "numba": numba.__version__,
-    }

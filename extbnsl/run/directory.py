@@ -41,7 +41,7 @@ from extbnsl.files.manifest import entries, remove_debris
 from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
 from extbnsl.files.store import Scratch, is_marked, remove_folders
 from extbnsl.files.store import remove_scratch as remove_scratch_folder
-from extbnsl.results.outputs import encoded
+from extbnsl.results.reading import encoded
 
 
 class RunDirectory:
@@ -68,7 +68,8 @@ class RunDirectory:
         if self._new:
             remove_run(self.path)
             if self._made:
-                _settle(self.path)
+                with contextlib.suppress(InputError):  # its parent may be one that must not be opened
+                    synchronise_folder(self.path.absolute().parent)
         self._logs = {name: _open_log(self.path / name) for name in LOGS}
         for log, line in self._early:
             self.append(log, line)
@@ -156,33 +157,22 @@ def resume_command(path: Path) -> str:
 
 def _make(path: Path | None, source: str, overwrite: bool) -> tuple[Path, bool]:
     """A directory that a new run may have, and whether it was made for it."""
-    if path is None:
-        stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
-        if not overwrite:
-            return _make_first_free(stem), True
-        path = Path(f"{stem}.run")
-    try:
-        path.mkdir()
-    except FileExistsError:
-        _check_free(path, overwrite)
-        _check_writable(path)
-        return path, False
-    except OSError as error:
-        raise write_failure(path, error) from error
-    return path, True
-
-
-def _make_first_free(stem: str) -> Path:
-    for number in itertools.count(1):
-        path = Path(f"{stem}.run" if number == 1 else f"{stem}-{number}.run")
+    stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
+    numbered = path is None and not overwrite  # the first name that is free
+    own = path or Path(f"{stem}.run")
+    for number in itertools.count(2):
         try:
-            path.mkdir()
+            own.mkdir()
+            return own, True
         except FileExistsError:
-            continue
+            if not numbered:
+                break
+            own = Path(f"{stem}-{number}.run")
         except OSError as error:
-            raise write_failure(path.absolute(), error) from error
-        return path
-    raise AssertionError("unreachable: the numbers do not end")
+            raise write_failure(own.absolute() if numbered else own, error) from error
+    _check_free(own, overwrite)
+    _check_writable(own)
+    return own, False
 
 
 def _check_free(path: Path, overwrite: bool) -> None:
@@ -229,12 +219,6 @@ def _check_scratch_dir(path: Path) -> None:
     if not os.access(path, os.W_OK | os.X_OK):
         what = f"{path} cannot be written: no permission to write in it; choose another."
         raise InputError(what, option="scratch-dir", value=path)
-
-
-def _settle(path: Path) -> None:
-    """Let the name of a new folder be on disk, unless its parent is one that must not be opened."""
-    with contextlib.suppress(InputError):
-        synchronise_folder(path.absolute().parent)
 
 
 def _open_log(path: Path) -> int:

@@ -85,7 +85,11 @@ def read_layers(path: Path) -> list[Mapping[str, Any]]:
     """
     log = path / EVENTS_LOG
     try:
-        layers = {(event["component"], event["layer"]): event for event in read_log(path) if _is_of_a_layer(event)}
+        layers = {
+            (event["component"], event["layer"]): event
+            for event in read_log(path)
+            if event.get("event") == "LayerEnded" and all(isinstance(event.get(key), int) for key in LAYER_FIGURES)
+        }
     except OSError as error:
         raise InputError(f"{log} cannot be read: {error.strerror}.") from error
     if not layers:
@@ -93,7 +97,3 @@ def read_layers(path: Path) -> list[Mapping[str, Any]]:
             raise InputError(f"{path} was proved before any search: there are no layers to draw.")
         raise InputError(f"{log} has no finished layer in it; there is nothing to draw.")
     return [layers[key] for key in sorted(layers)]
-
-
-def _is_of_a_layer(event: Mapping[str, Any]) -> bool:
-    return event.get("event") == "LayerEnded" and all(isinstance(event.get(key), int) for key in LAYER_FIGURES)

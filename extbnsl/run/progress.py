@@ -35,10 +35,10 @@ from extbnsl.core.events import (
 )
 from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time, stage_title
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.results.facts import HELD
 
 WIDTH = 80  # of a terminal, at least
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats)\b)")
-_HELD = "\0"  # a blank that a line is not to end at
 
 
 def activity(event: Event) -> str | None:
@@ -91,10 +91,11 @@ def utc_now() -> str:
 
 
 def wrapped(line: str, indent: int = 2) -> str:
-    """A line of at most WIDTH columns, or several, all but the first indented; a figure and its unit stay together."""
-    held = _BEFORE_UNIT.sub(_HELD, line)
+    """A line of at most WIDTH columns, or several, all but the first indented. None ends at a blank that is HELD, or
+    between a figure and its unit."""
+    held = _BEFORE_UNIT.sub(HELD, line)
     filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-    return filled.replace(_HELD, " ")
+    return filled.replace(HELD, " ")
 
 
 def _stage_advance(event: StageAdvanced) -> str:
@@ -439,14 +440,11 @@ def is_coloured(stream: TextIO | None) -> bool:
     return is_screen(stream) and not os.environ.get("NO_COLOR")
 
 
-def status_coloured(text: str, line: str, status: str) -> str:
-    """The text with the status, which ends this line of it, in green if it is proved, in yellow if a limit ended it."""
-    style = _GREEN if status == OPTIMAL else _YELLOW
+def coloured(text: str, status: str) -> str:
+    """What tells this status in green if it is proved, in yellow if a limit ended it."""
     if status in FINISHED and status != OPTIMAL:
         return text
-    told = status.replace("_", " ")
-    painted = f"{line.removesuffix(told)}{style}{told}{_END}"
-    return re.sub(rf"^{re.escape(line)}$", lambda _: painted, text, count=1, flags=re.MULTILINE)
+    return f"{_GREEN if status == OPTIMAL else _YELLOW}{text}{_END}"
 
 
 def fitting(text: str, width: int) -> str:
@@ -489,7 +487,8 @@ class Screen:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream: TextIO | None = stream
+        self._stream = stream
+        self._gone = False
         self._lock = threading.Lock()
         self._coloured = not os.environ.get("NO_COLOR")
         self._shown = 0  # columns of the text in place
@@ -507,9 +506,8 @@ class Screen:
     def _width(self) -> int:
         """Columns of the terminal, which may have changed."""
         try:
-            assert self._stream is not None
             return os.get_terminal_size(self._stream.fileno()).columns or 80
-        except (AssertionError, AttributeError, OSError, ValueError):
+        except (AttributeError, OSError, ValueError):
             return shutil.get_terminal_size().columns
 
     def _styled(self, text: str, style: str) -> str:
@@ -518,7 +516,7 @@ class Screen:
     def _put(self, text: str, shown: int) -> None:
         """Write a text, of which so many columns are to be overwritten, over what is shown in place."""
         with self._lock:
-            if self._stream is None:
+            if self._gone:
                 return
             above = max(0, self._shown - 1) // self._width()  # rows of what a narrower terminal has folded
             self._shown = shown
@@ -526,4 +524,4 @@ class Screen:
                 self._stream.write(f"\r\x1b[{above}A\x1b[J{text}" if above else f"{ERASE}{text}")
                 self._stream.flush()
             except (OSError, ValueError):
-                self._stream = None
+                self._gone = True

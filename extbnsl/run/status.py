@@ -25,8 +25,7 @@ from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_mo
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.facts import Fact, bounds_told
-from extbnsl.results.outputs import has_networks
-from extbnsl.results.reading import read_result
+from extbnsl.results.reading import has_networks, read_result
 from extbnsl.run.directory import check_run, resume_command
 from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
 

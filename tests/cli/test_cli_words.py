@@ -14,8 +14,10 @@ from commands import run
 
 from extbnsl.cli.head import remark, say_sentence
 from extbnsl.cli.parser import COMMANDS
+from extbnsl.cli.summary import summary
 from extbnsl.core.figures import in_full
 from extbnsl.formats.score_reader import SUFFIXES
+from extbnsl.results.reading import read_result
 from extbnsl.run.progress import WIDTH, wrapped
 
 NAMES = [command.__name__.split(".")[-1].replace("_", "-") for command in COMMANDS]
@@ -110,6 +112,13 @@ def test_what_is_proved_before_any_search_is_said_so(capsys):
     assert run(capsys, "plot", "proved.run")[2] == (
         "extbnsl: proved.run was proved before any search: there are no layers to draw.\n"
     )
+
+
+def test_the_status_alone_is_coloured(capsys):
+    assert run(capsys, "solve", "data.csv", "--quiet")[0] == 0
+    plain, painted = (summary(read_result(Path("data.run")), Path("data.run"), colours=own) for own in (False, True))
+    assert "\nstatus       optimal\n" in f"\n{plain}"
+    assert painted == plain.replace("optimal", "\x1b[32moptimal\x1b[0m", 1)
 
 
 def test_the_summary_fits_a_terminal_and_tells_the_limit(capsys, monkeypatch):
