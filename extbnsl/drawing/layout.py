@@ -97,16 +97,8 @@ def lay_out(network: Network, widths: Sequence[float], spacing: Spacing = Spacin
     boxes and passages. Raises VerificationError, naming it, for a cycle.
     """
     order = network.order()
-    parts = [
-        _component(network, members, widths, spacing) if len(members) > 1 else _single(members[0], widths, spacing)
-        for members in _components(network, order)
-    ]
+    parts = [_component(network, members, widths, spacing) for members in _components(network, order)]
     return _packed(parts, spacing)
-
-
-def _single(variable: int, widths: Sequence[float], spacing: Spacing) -> Layout:
-    width, height = widths[variable], spacing.height
-    return Layout({variable: Box(width / 2, height / 2, width, height)}, {}, width, height)
 
 
 def _components(network: Network, order: Sequence[int]) -> list[list[int]]:
@@ -123,6 +115,9 @@ def _components(network: Network, order: Sequence[int]) -> list[list[int]]:
 
 
 def _component(network: Network, members: list[int], widths: Sequence[float], spacing: Spacing) -> Layout:
+    if len(members) == 1:
+        width, height = widths[members[0]], spacing.height
+        return Layout({members[0]: Box(width / 2, height / 2, width, height)}, {}, width, height)
     made = _in_rows(network, members, _ranks(network, members, widths, spacing), spacing.shared)
     _untangle(made)
     size = [widths[v] for v in members] + [spacing.line] * (len(made.above) - len(members))

@@ -36,20 +36,19 @@ FAMILIES = 1 << 17  # of networks that are written together
 NETWORKS_HEADER = "rank,cost,share_of_found,equivalence_class,arcs,model"
 ARCS_HEADER = ("from", "to", "share_of_found", "either_of_found", "found_of_all")
 
-Texts = list[dict[int, str]]  # of each child the texts of its parent sets by their numbers
-
 
 def json_list(networks: RankedNetworks) -> Iterator[bytes]:
     """The networks as the elements of a list in JSON, one a line, in pieces."""
     names = [json.dumps(name, ensure_ascii=False) for name in networks.names]
-    texts = _texts(networks, lambda x, parents: f"{names[x]}: [{', '.join(names[p] for p in parents)}]")
-    for some in _portions(networks):
+
+    def text(x: int, parents: tuple[int, ...]) -> str:
+        return f"{names[x]}: [{', '.join(names[p] for p in parents)}]"
+
+    for some, texts, figures in _portions(networks, text):
         lines = [
             f'  {{"cost": {cost!r}, "share": {share!r}, "rank": {rank}, '
             f'"equivalence_class": {number}, "parents": {{{", ".join(families)}}}}}'
-            for (rank, cost, share, number), families in zip(
-                _figures(networks, some), _families(networks, texts, some).tolist(), strict=True
-            )
+            for (rank, cost, share, number), families in zip(figures, texts.tolist(), strict=True)
         ]
         yield encoded((",\n" if some.start else "") + ",\n".join(lines))
 
@@ -57,18 +56,20 @@ def json_list(networks: RankedNetworks) -> Iterator[bytes]:
 def networks_table(networks: RankedNetworks) -> Iterator[bytes]:
     """The networks as a table in CSV, in pieces: with the number of arcs, and as bnlearn's `modelstring` writes them,
     each variable behind its parents."""
-    names, quote = _in_csv(networks.names)
-    texts = _texts(
-        networks, lambda x, parents: f"[{names[x]}{'|' if parents else ''}{':'.join(names[p] for p in parents)}]"
-    )
+    names = [name.replace('"', '""') for name in networks.names]
+    quote = '"' if any(mark in name for name in names for mark in ',"\r\n') else ""
+
+    def text(x: int, parents: tuple[int, ...]) -> str:
+        return f"[{names[x]}{'|' if parents else ''}{':'.join(names[p] for p in parents)}]"
+
     yield encoded(f"{NETWORKS_HEADER}\n")
-    for some in _portions(networks):
+    for some, texts, figures in _portions(networks, text):
         varsets = networks.varsets(some)
-        models = np.take_along_axis(_families(networks, texts, some), orders(varsets), axis=1).tolist()
+        models = np.take_along_axis(texts, orders(varsets), axis=1).tolist()
         arcs = sizes(varsets).sum(axis=1).tolist()
         lines = [
             f"{rank},{cost!r},{share!r},{number},{count},{quote}{''.join(model)}{quote}\n"
-            for (rank, cost, share, number), count, model in zip(_figures(networks, some), arcs, models, strict=True)
+            for (rank, cost, share, number), count, model in zip(figures, arcs, models, strict=True)
         ]
         yield encoded("".join(lines))
 
@@ -108,38 +109,23 @@ def orders(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.argsort(level, axis=1, kind="stable")
 
 
-def _texts(networks: RankedNetworks, text: Callable[[int, tuple[int, ...]], str]) -> Texts:
-    """The texts of each child's parent sets that networks have."""
-    return [
+def _portions(
+    networks: RankedNetworks, text: Callable[[int, tuple[int, ...]], str]
+) -> Iterator[tuple[slice, NDArray[np.object_], Iterator[tuple[int, float, float, int]]]]:
+    """The networks that are written together: which they are, the texts of their families (m, n), of a child and its
+    parents each, and of each network the rank, the cost, the share and the number of the class."""
+    texts = [
         {row: text(x, unpack(own[row])) for row in networks.used(x).tolist()} for x, own in enumerate(networks.parents)
     ]
-
-
-def _portions(networks: RankedNetworks) -> Iterator[slice]:
-    """The networks that are written together."""
-    step = max(1, FAMILIES // len(networks.names))
-    return (slice(begin, min(begin + step, len(networks))) for begin in range(0, len(networks), step))
-
-
-def _families(networks: RankedNetworks, texts: Texts, some: slice) -> NDArray[np.object_]:
-    """The texts of the families of some of the networks: (m, n)."""
-    rows = networks.rows[some]
-    found = np.empty(rows.shape, object)
-    for x, own in enumerate(texts):
-        found[:, x] = [own[row] for row in rows[:, x].tolist()]
-    return found
-
-
-def _figures(networks: RankedNetworks, some: slice) -> Iterator[tuple[int, float, float, int]]:
-    """Rank, cost, share and number of the class of some of the networks."""
     kinds = (networks.ranks, networks.costs, networks.shares, networks.classes)
-    return zip(*(kind[some].tolist() for kind in kinds), strict=True)
-
-
-def _in_csv(names: Sequence[str]) -> tuple[list[str], str]:
-    """The names as they are inside a field, and what stands before and behind the field."""
-    quote = '"' if any(mark in name for name in names for mark in ',"\r\n') else ""
-    return [name.replace('"', '""') for name in names], quote
+    step = max(1, FAMILIES // len(networks.names))
+    for begin in range(0, len(networks), step):
+        some = slice(begin, begin + step)
+        rows = networks.rows[some]
+        families = np.empty(rows.shape, object)
+        for x, own in enumerate(texts):
+            families[:, x] = [own[row] for row in rows[:, x].tolist()]
+        yield some, families, zip(*(kind[some].tolist() for kind in kinds), strict=True)
 
 
 TOP = 10  # networks that the head of result.json lists, and that have files of their own unless another number is given
