@@ -77,8 +77,7 @@ def line_chart(title: str, lines: Sequence[Line], along: Axis, up: Axis) -> str:
 
     O(points).
     """
-    drawn = [Line(line.name, _thinned(_shown(line, along, up)), line.steps) for line in lines]
-    drawn = [line for line in drawn if len(line.points) > 1]
+    drawn = [line for line in (_drawn(line, along, up) for line in lines) if len(line.points) > 1]
     if not drawn:
         return ""
     x = _scale(along, [x for line in drawn for x, _ in line.points], LEFT, WIDTH - RIGHT)
@@ -90,13 +89,11 @@ def line_chart(title: str, lines: Sequence[Line], along: Axis, up: Axis) -> str:
     )
 
 
-def _shown(line: Line, along: Axis, up: Axis) -> tuple[tuple[float, float], ...]:
-    return tuple((x, y) for x, y in line.points if (x > 0 or not along.logarithmic) and (y > 0 or not up.logarithmic))
-
-
-def _thinned(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def _drawn(line: Line, along: Axis, up: Axis) -> Line:
+    """The line with the points that have a place on the axes, and of many with every so manieth."""
+    points = [(x, y) for x, y in line.points if (x > 0 or not along.logarithmic) and (y > 0 or not up.logarithmic)]
     every = -(-len(points) // MOST_POINTS)
-    return points if every <= 1 else (*points[:-1:every], points[-1])
+    return Line(line.name, tuple(points if every <= 1 else (*points[:-1:every], points[-1])), line.steps)
 
 
 def _scale(axis: Axis, values: Sequence[float], start: float, end: float) -> _Scale:

@@ -183,28 +183,16 @@ def _check_free(path: Path, overwrite: bool) -> None:
     foreign = foreign_files(path)
     if not foreign and not any(entry.name != LOCK for entry in path.iterdir()):
         return
-    if is_run(path) and (path / MANIFEST).exists() and not overwrite:
-        raise InputError(
-            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give ",
-            *(overwriting, " to replace it, or", *choose),
-        )
     if not overwrite:
-        raise InputError(
-            f"The run directory {path} exists and is not empty; give ",
-            *(overwriting, " to replace the run in it, or", *choose),
-        )
-    if foreign:
-        raise InputError(
-            overwriting,
-            f" replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; move that away or",
-            *choose,
-        )
-    if not is_run(path):
-        raise InputError(
-            overwriting,
-            f" replaces nothing but a run directory, and {path} has neither a manifest nor a lock of a run;",
-            *choose,
-        )
+        found, replaced = "exists and is not empty; give ", "the run in it"
+        if is_run(path) and (path / MANIFEST).exists():
+            found, replaced = f"holds a run; go on with it by '{resume_command(path)}', give ", "it"
+        raise InputError(f"The run directory {path} {found}", overwriting, f" to replace {replaced}, or", *choose)
+    if foreign or not is_run(path):
+        found = "has neither a manifest nor a lock of a run;"
+        if foreign:
+            found = f"also holds {foreign[0]!r}; move that away or"
+        raise InputError(overwriting, f" replaces nothing but a run directory, and {path} {found}", *choose)
 
 
 def _check_writable(path: Path) -> None:
