@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import clearing, fitted, remark, say
+from extbnsl.cli.summary import STOPPED
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
@@ -39,7 +41,6 @@ example:
 """
 STOPPING = "Stopping; the runs write their state, and '--resume' goes on (once more: end at once)."
 FAILED = 40  # the exit code where a run failed for no reason that a budget explains
-STOPPED = 10
 JOBS = partial(options.whole, least=1, most=1024)
 
 
@@ -86,7 +87,8 @@ def run(given: argparse.Namespace) -> int:
             remark(line)
         return error.exit_code
     if given.dry_run:
-        say(_listed(asked.runs))
+        lines = (f"extbnsl {shlex.join(run.arguments)}" for run in asked.runs)
+        say("\n".join([*lines, in_full(len(asked.runs), "run")]))
         return 0
     return _run_in(given, asked)
 
@@ -97,12 +99,6 @@ def _address(text: str) -> str:
     if text.startswith(LOCAL):
         JOBS(text.removeprefix(LOCAL))
     return text
-
-
-def _listed(runs: "Sequence[Run]") -> str:
-    import shlex
-
-    return "\n".join([*(f"extbnsl {shlex.join(run.arguments)}" for run in runs), in_full(len(runs), "run")])
 
 
 def _run_in(given: argparse.Namespace, asked: "Asked") -> int:

@@ -42,7 +42,10 @@ def head(
     yield f"input: {_input(problem, remembered.input)}"
     reading = chosen(remembered.data_options)
     asked = () if scope is None else _changed(scope)
-    options = [_option(*each) for each in (*asked, *_changed(claim), *_changed(methods), *reading.items())]
+    options = [
+        name if value is True else f"no {name}" if value is False else f"{name} {value}"
+        for name, value in (*asked, *_changed(claim), *_changed(methods), *reading.items())
+    ]
     if place.compress:
         options.append("compress")
     if options:
@@ -93,11 +96,6 @@ def _changed(given: Any) -> Iterator[tuple[str, Any]]:
     for field in fields(given):
         if (value := getattr(given, field.name)) != field.default:
             yield field.name.replace("_", "-"), value
-
-
-def _option(name: str, value: Any) -> str:
-    """An option as the head tells it, such as 'max-parents 2' or 'no fixing'."""
-    return name if value is True else f"no {name}" if value is False else f"{name} {value}"
 
 
 OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."

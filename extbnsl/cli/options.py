@@ -262,16 +262,13 @@ def options_of(kind: type[T], given: argparse.Namespace, **others: Any) -> T:
 
 
 def claim_of(given: argparse.Namespace) -> Claim:
-    """What was given of the options that decide the answer; InputError if that contradicts itself."""
+    """What was given of the options that decide the answer, and what the file of knowledge says; InputError if that
+    contradicts itself."""
     score_named(given.score, given.ess)
-    return Claim(given.score, given.max_parents, given.ess, _knowledge(given))
-
-
-def _knowledge(given: argparse.Namespace) -> Knowledge:
-    """What was given of the options of knowledge, and what the file says."""
-    arcs = {name: tuple(getattr(given, name) or ()) for name in ("required", "forbidden", "allowed")}
     own = Knowledge(
-        **arcs,
+        required=tuple(given.required or ()),
+        forbidden=tuple(given.forbidden or ()),
+        allowed=tuple(given.allowed or ()),
         tiers=tuple(given.tier or ()),
         roots=given.roots or (),
         leaves=given.leaves or (),
@@ -282,7 +279,7 @@ def _knowledge(given: argparse.Namespace) -> Knowledge:
 
         own = own.joined(read_knowledge(given.knowledge))
     own.check()
-    return own
+    return Claim(given.score, given.max_parents, given.ess, own)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

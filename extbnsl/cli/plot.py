@@ -4,6 +4,7 @@ Other commands that draw a network do it by what is here.
 """
 
 import argparse
+import contextlib
 import os
 import shlex
 from pathlib import Path
@@ -56,7 +57,9 @@ def run(given: argparse.Namespace) -> int:
         draw_network(given.run, output)
         say_sentence(f"The network of {given.run} is drawn in {output}.")
         return 0
-    ranked = _has_ranks(given.run)
+    ranked = False
+    with contextlib.suppress(InputError, RunDirectoryError):  # it may have no result yet
+        ranked = is_ranked(read_result(given.run))
     output = given.output or given.run / (RANKS_DRAWING if ranked else DRAWING)
     kind = file_format(output)
     options.check_output(output, given.overwrite or given.output is None)
@@ -68,14 +71,6 @@ def run(given: argparse.Namespace) -> int:
     write_atomically(output, image)
     say_sentence(f"The {subject} of {given.run} are drawn in {output}.")
     return 0
-
-
-def _has_ranks(run: Path) -> bool:
-    """Whether a run has a result that lists the k best networks."""
-    try:
-        return is_ranked(read_result(run))
-    except (InputError, RunDirectoryError):
-        return False
 
 
 def check_drawing(output: Path, overwrite: bool, option: str) -> None:

@@ -107,20 +107,16 @@ class RunDirectory:
         for name, content in files:
             write_atomically(self.path / name, content)
 
-    def discard(self) -> None:
-        """Leave no trace of a run that has not begun: not the lock, and not the directory if it was made."""
-        if not self.begun and self._made:
-            with contextlib.suppress(OSError):
-                (self.path / LOCK).unlink()
-                self.path.rmdir()
-
     def __enter__(self) -> "RunDirectory":
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.discard()
+        if not self.begun and self._made:  # what has not begun leaves no trace
+            with contextlib.suppress(OSError):
+                (self.path / LOCK).unlink()
+                self.path.rmdir()
         for descriptor in (*self._logs.values(), self._lock):
             os.close(descriptor)
 
