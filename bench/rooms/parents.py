@@ -286,17 +286,17 @@ BENCHMARKS = (
         "parents.explored.neighbours.neighbour_costs", neighbours, "parent set", lambda _, got: got.size, _neighbours
     ),
     of_run(
-        "parents.ordered.greedy.find_greedily", choosing, "term", lambda _, got: got[3], partial(_ordered, "k3", 60)
+        "parents.ordered.searches.find_greedily", choosing, "term", lambda _, got: got[2], partial(_ordered, "k3", 60)
     ),
     of_run(
-        "parents.ordered.suzuki.find_by_suzuki",
+        "parents.ordered.searches.find_by_suzuki",
         choosing,
         "state",
         lambda _, got: got[2],
         partial(_ordered, "suzuki", 17),
     ),
     of_run(
-        "parents.ordered.branch_and_bound.branch_and_bound",
+        "parents.ordered.searches.branch_and_bound",
         choosing,
         "term",
         lambda _, got: got[2],

@@ -13,9 +13,8 @@ from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import StageAdvanced, ignore
 from extbnsl.data import from_array, read_csv
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.ordered.choosing import choose_parents, order_problem
+from extbnsl.parents.ordered.choosing import child_table, choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
-from extbnsl.parents.ordered.table import child_table
 from extbnsl.scores import known
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.mdl import MDL

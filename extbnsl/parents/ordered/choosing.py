@@ -10,21 +10,18 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Observer, StageAdvanced
-from extbnsl.data import Data, Dataset
+from extbnsl.data import Data, Dataset, distinct_rows
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
 from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.parents.exhaustive.source import check_kind
-from extbnsl.parents.ordered.branch_and_bound import branch_and_bound
-from extbnsl.parents.ordered.greedy import Greedy, find_greedily
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
-from extbnsl.parents.ordered.suzuki import find_by_suzuki
-from extbnsl.parents.ordered.table import TIE, ChildTable, candidates, child_table, depth_limit
+from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_by_suzuki, find_greedily
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named
-from extbnsl.scores.score import ParameterScore
+from extbnsl.scores.score import ParameterScore, most_parents
 
 STAGE = "parents"
 AHEAD = 4  # tasks per thread
@@ -125,8 +122,15 @@ def choose(problem: OrderProblem, method: str, place: int, halt: NDArray[np.uint
         nothing = _without_parents(problem, place)
         return replace(nothing, states=1, complete=True, trapped=False if problem.methods.exact else None)
     table = child_table(problem.dataset, child, likely, score, problem.mlogm)
-    greedy = Greedy(*find_greedily(limit, halt, table))
-    found = _after(greedy) if method == K3 else _exact(problem, child, method, greedy, limit, halt, table)
+    *k3, misfits = find_greedily(limit, halt, table)
+    found = greedy = Found(*k3)
+    if method == SUZUKI and greedy.complete:
+        most = min(int(problem.constraints.limits[child]), len(likely))
+        found = Found(*find_by_suzuki(limit, most, halt, table))
+    elif method != K3 and greedy.complete:
+        tree = np.argsort(np.round(misfits / TIE), kind="stable")  # rounding errors of equal misfits do not count
+        found = Found(*branch_and_bound(greedy.cost, greedy.parents, tree, limit, problem.own, halt, table))
+        found = found._replace(states=found.states + greedy.states)  # it needs K3
     parents = tuple(sorted(likely[q] for q in found.parents.tolist()))
     better = found.cost < greedy.cost - TIE
     trapped = None if method == K3 or not (found.complete or better) else better
@@ -144,29 +148,74 @@ class Found(NamedTuple):
     complete: bool
 
 
-def _after(greedy: Greedy) -> Found:
-    """What K3 found, and no more."""
-    return Found(greedy.cost, greedy.parents, greedy.terms, greedy.complete)
+class ChildTable(NamedTuple):
+    """A child X and the m candidates for its parents, in the given order, with d weighted distinct rows over them.
+
+    states (m, d) uint16 of the candidates and child (d,) uint16 of X; weights (d,) uint32, whose sum N is below 2^32;
+    arities (m,) int64 and child_arity: declared numbers of states; parameter: nats of a free parameter; mlogm (N + 1,)
+    float64: m ln m.
+    """
+
+    states: NDArray[np.uint16]
+    child: NDArray[np.uint16]
+    weights: NDArray[np.uint32]
+    arities: NDArray[np.int64]
+    child_arity: int
+    parameter: float
+    mlogm: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Raise AssertionError if this cannot be."""
+        m, d = self.states.shape
+        assert self.arities.shape == (m,), "a number of states for each candidate"
+        assert self.child.shape == self.weights.shape == (d,), "a state of the child and a weight for each row"
+        assert (self.states < self.arities[:, None]).all(), "states are below the arity"
+        assert (self.child < self.child_arity).all(), "states of the child are below its arity"
+        assert (self.weights > 0).all(), "no row is without records"
+        assert self.mlogm.size == int(self.weights.sum()) + 1, "m ln m for every count"
+        assert self.parameter >= 0.0, "penalties do not fall"
 
 
-def _exact(
-    problem: OrderProblem,
-    child: int,
-    method: str,
-    greedy: Greedy,
-    limit: int,
-    halt: NDArray[np.uint8],
-    table: ChildTable,
-) -> Found:
-    """What an exact method finds after K3; K3's terms are states of the method that needs it."""
-    if not greedy.complete:
-        return _after(greedy)
-    if method == SUZUKI:
-        most = int(problem.constraints.limits[child])
-        return Found(*find_by_suzuki(limit, min(most, len(table.arities)), halt, table))
-    tree = np.argsort(np.round(greedy.alone / TIE), kind="stable")  # rounding errors of equal misfits do not count
-    found = Found(*branch_and_bound(greedy.cost, greedy.parents, tree, limit, problem.own, halt, table))
-    return found._replace(states=found.states + greedy.terms)
+def candidates(dataset: Dataset, child: int, predecessors: Sequence[int], score: ParameterScore) -> list[int]:
+    """Those predecessors, in their order, that can be in a parent set that costs less than the empty one.
+
+    A constant adds nothing to what is known of the child; and where the penalty of a single parent alone is the cost of
+    the empty set, no set with that parent costs less. O(predecessors).
+    """
+    own = alone(dataset, child)
+    nothing = score.cost(own)
+    arities = [len(dataset.states[v]) for v in predecessors]
+    promising = {arity: score.least(replace(own, configurations=arity), 0.0) < nothing for arity in set(arities)}
+    hopeful = [v for v, arity in zip(predecessors, arities, strict=True) if promising[arity]]
+    first = dataset.codes[0, hopeful]
+    differs = (dataset.codes[:, hopeful] != first).any(axis=0)
+    return [v for v, varies in zip(hopeful, differs.tolist(), strict=True) if varies]
+
+
+def child_table(
+    dataset: Dataset, child: int, chosen: Sequence[int], score: ParameterScore, mlogm: NDArray[np.float64]
+) -> ChildTable:
+    """The table of a child and its candidates; O(N m + N log N)."""
+    rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, [*chosen, child]]))
+    columns = np.ascontiguousarray(rows.T)
+    return ChildTable(
+        states=columns[:-1],
+        child=columns[-1],
+        weights=weights.astype(np.uint32),
+        arities=np.array([len(dataset.states[v]) for v in chosen], np.int64),
+        child_arity=len(dataset.states[child]),
+        parameter=score.parameter(dataset.records),
+        mlogm=mlogm,
+    )
+
+
+def depth_limit(dataset: Dataset, child: int, chosen: Sequence[int], score: ParameterScore, max_parents: int) -> int:
+    """The most parents, among the candidates, that a set which costs less than the empty one can have.
+
+    It is the safe form of Tian's eq. 25 (see `most_parents`), and at most `max_parents`.
+    """
+    arities = sorted(len(dataset.states[v]) for v in chosen)
+    return min(most_parents(score, alone(dataset, child), 0.0, arities), max_parents)
 
 
 def _without_parents(problem: OrderProblem, place: int) -> Choice:

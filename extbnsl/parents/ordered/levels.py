@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner
-from extbnsl.kernels.hashing import spread
+from extbnsl.kernels.hashing import slot_of, spread
 from extbnsl.scores.penalty import family_penalty
 
 PURE = 0xFFFFFFFF  # in place of the number of a cell whose entries go
@@ -26,8 +26,8 @@ class Levels(NamedTuple):
     """A stack of parent sets with their entries, and room to count in; d distinct rows.
 
     row, weight, cell (depth, d) uint32 of the entries; entries, cells (depth,) int64: how many. counts uint32: records
-    by cell, state of the candidate, state of the child; names uint32: new numbers of cells; slots int32 and keys
-    uint64: a hash table; totals int64 (d,).
+    by cell, state of the candidate, state of the child; names uint32: new numbers of cells; slots (2 d,) int32 and keys
+    (d,) uint64: a hash table, see `extbnsl.kernels.hashing`; totals int64 (d,).
     """
 
     row: NDArray[np.uint32]
@@ -61,9 +61,6 @@ def most_cells(table):
 def new_levels(depth, table):
     """Levels with room for so many, the empty parent set on the first."""
     d, cells = table.weights.size, most_cells(table)
-    bits = 1
-    while (1 << bits) < 2 * d:
-        bits += 1
     levels = Levels(
         np.empty((depth, d), np.uint32),
         np.empty((depth, d), np.uint32),
@@ -72,8 +69,8 @@ def new_levels(depth, table):
         np.zeros(depth, np.int64),
         np.empty(cells * table.child_arity, np.uint32),
         np.empty(cells, np.uint32),
-        np.empty(1 << bits, np.int32),
-        np.empty(1 << bits, np.uint64),
+        np.empty(2 * d, np.int32),
+        np.empty(d, np.uint64),
         np.empty(d, np.int64),
     )
     for i in range(d):
@@ -140,23 +137,11 @@ def push(top, q, levels, table):
 
 
 @inlined
-def _place(key, shift, slots, keys):
-    """The slot of a key in a hash table, or the free one where it belongs; a slot holds 0 if it is free."""
-    mask = np.int64(slots.size - 1)
-    at = np.int64(spread(key) >> shift)
-    while slots[at] and keys[at] != key:
-        at = (at + 1) & mask
-    return at
-
-
-@inlined
-def _clear(entries, slots):
-    """Make room for so many keys in the lowest slots; returns them, and the shift that leads there."""
-    bits = 1
-    while (1 << bits) < 2 * entries:
-        bits += 1
-    slots[: 1 << bits] = 0
-    return slots[: 1 << bits], u64(64 - bits)
+def _cleared(entries, levels):
+    """Free slots for so many keys."""
+    slots = levels.slots[: 2 * entries]
+    slots[:] = 0
+    return slots
 
 
 @inner
@@ -166,35 +151,26 @@ def join(top, labels, numbers, levels, table):
     labels uint32 (d,): of each row, the joint state of W as one of so many numbers. Returns N H(X | T, W).
     """
     row, weight, cell, child_arity = levels.row[top], levels.weight[top], levels.cell[top], u64(table.child_arity)
-    entries = levels.entries[top]
-    slots, shift = _clear(entries, levels.slots)
-    kept = 0
+    entries, keys = levels.entries[top], levels.keys
+    slots, kept = _cleared(entries, levels), 0
     for i in range(entries):
         key = (u64(cell[i]) * u64(numbers) + u64(labels[row[i]])) * child_arity + u64(table.child[row[i]])
-        at = _place(key, shift, slots, levels.keys)
+        at = slot_of(key, spread(key), keys, slots)
         if slots[at]:
             weight[slots[at] - 1] += weight[i]
         else:
-            row[kept], weight[kept], cell[kept] = row[i], weight[i], cell[i]
+            row[kept], weight[kept], cell[kept], keys[kept] = row[i], weight[i], cell[i], key
             kept += 1
-            slots[at], levels.keys[at] = kept, key
+            slots[at] = kept
     levels.entries[top] = kept
-    return _misfit_of_groups(top, labels, numbers, levels, table)
-
-
-@inlined
-def _misfit_of_groups(top, labels, numbers, levels, table):
-    """N H(X | cell, label) of the joined entries of a level: the groups' m ln m less those of their entries."""
-    row, weight, cell = levels.row[top], levels.weight[top], levels.cell[top]
-    slots, shift = _clear(levels.entries[top], levels.slots)
-    groups, misfit = 0, 0.0
-    for i in range(levels.entries[top]):
+    slots, groups, misfit = _cleared(kept, levels), 0, 0.0  # the groups' m ln m less those of their entries
+    for i in range(kept):
         key = u64(cell[i]) * u64(numbers) + u64(labels[row[i]])
-        at = _place(key, shift, slots, levels.keys)
+        at = slot_of(key, spread(key), keys, slots)
         if not slots[at]:
-            levels.totals[groups] = 0
+            levels.totals[groups], keys[groups] = 0, key
             groups += 1
-            slots[at], levels.keys[at] = groups, key
+            slots[at] = groups
         levels.totals[slots[at] - 1] += weight[i]
         misfit -= table.mlogm[weight[i]]
     for g in range(groups):
@@ -208,14 +184,14 @@ def refine(labels, states, arity, out, levels):
 
     labels, out uint32 (d,), which may be the same.
     """
-    slots, shift = _clear(labels.size, levels.slots)
-    numbers = 0
+    slots, numbers = _cleared(labels.size, levels), 0
     for i in range(labels.size):
         key = u64(labels[i]) * u64(arity) + u64(states[i])
-        at = _place(key, shift, slots, levels.keys)
+        at = slot_of(key, spread(key), levels.keys, slots)
         if not slots[at]:
+            levels.keys[numbers] = key
             numbers += 1
-            slots[at], levels.keys[at] = numbers, key
+            slots[at] = numbers
         out[i] = slots[at] - 1
     return numbers
 
