@@ -24,7 +24,7 @@ class SlowSelection:
         self.misfits = {frozenset(): float(data.entropies[child])}
         self.ceilings, self.scored, self.whole, self.first = {}, [], whole, first
         self.close(frozenset(), math.inf)
-        self.single = single_misfits(child, data, np.zeros(1, np.uint8)).tolist()
+        self.single = single_misfits(child, np.zeros(0, np.int32), data, None, np.zeros(1, np.uint8)).tolist()
         singles = {v: self.single[v] for v in range(data.variables) if v != child}
         kept = [v for v in singles if self.penalty([v]) < self.cap(v)]
         self.order = sorted(kept, key=lambda v: (data.arities[v], singles[v], v))

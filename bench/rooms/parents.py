@@ -127,7 +127,8 @@ def _ordered(method: str, variables: int, tiny: bool) -> None:
 def _single_misfits(tiny: bool) -> Work:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(200, 5000)
     data = bit_columns(dataset)
-    calls = [(child, data, inputs.GO_ON) for child in range(0, dataset.variables, 10)]
+    base = np.zeros(0, np.int32)
+    calls = [(child, base, data, None, inputs.GO_ON) for child in range(0, dataset.variables, 10)]
     return Work(misfit.single_misfits, calls, len(calls) * dataset.variables)
 
 

@@ -59,9 +59,21 @@ def unpacked(varsets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 
     O(m words + members). Memory: 64 bytes per word that is not zero.
     """
+    return sizes(varsets), _rows_and_members(varsets)[1]
+
+
+def _rows_and_members(varsets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The members of varsets (m, words), ascending, with the row of each."""
     at, word = np.nonzero(varsets)  # the members of wide varsets lie in few words
     which, bit = np.nonzero(_bits(varsets[at, word, None]))
-    return sizes(varsets), WORD_BITS * word[which] + bit
+    return at[which], WORD_BITS * word[which] + bit
+
+
+def gathered(rows: NDArray[np.int64], members: NDArray, count: int, variables: int) -> NDArray[np.uint64]:
+    """So many varsets (count, words(variables)): members[i] is one of the varset rows[i]."""
+    varsets = np.zeros((count, words(variables)), np.uint64)
+    np.bitwise_or.at(varsets, (rows, members // WORD_BITS), np.uint64(1) << (members % WORD_BITS).astype(np.uint64))
+    return varsets
 
 
 def sizes(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -74,13 +86,10 @@ def renumber(varsets: NDArray[np.uint64], new: NDArray[np.int64], variables: int
 
     O(m words + members). Memory: 64 bytes per word that is not zero, of ROWS varsets.
     """
-    renumbered = np.zeros((varsets.shape[0], words(variables)), dtype=np.uint64)
+    renumbered = np.empty((varsets.shape[0], words(variables)), dtype=np.uint64)
     for begin in range(0, varsets.shape[0], ROWS):
         some = varsets[begin : begin + ROWS]
-        at, word = np.nonzero(some)  # the members of wide varsets lie in few words
-        which, bit = np.nonzero(_bits(some[at, word, None]))
-        target = new[WORD_BITS * word[which] + bit]
-        stays = target >= 0
-        row, target = begin + at[which[stays]], target[stays]
-        np.bitwise_or.at(renumbered, (row, target // WORD_BITS), np.uint64(1) << (target % WORD_BITS).astype(np.uint64))
+        row, member = _rows_and_members(some)
+        stays = new[member] >= 0
+        renumbered[begin : begin + ROWS] = gathered(row[stays], new[member[stays]], some.shape[0], variables)
     return renumbered

@@ -24,8 +24,9 @@ class Candidates(NamedTuple):
     times the mutual information of child and candidate; caps (m,) float64: no undominated set with the candidate has a
     penalty so large; classes (a + 1,) int64: the first place of each arity, and m. alone: the misfit of no parents.
     base (b,) int32: the parents that the child must have; they are part of every set, and of every figure, and no
-    candidates. A candidate multiplies the configurations of a set by its arity and adds the step to them: 0 of
-    states. Of continuous variables the arity is 1 here, and a configuration is the price of no parents but the base.
+    candidates. price: the penalty of a configuration, in nats. A candidate multiplies the configurations of a set by
+    its arity and adds the step to them: 0 of states. Of continuous variables the arity is 1 here, and a configuration
+    is the price of no parents but the base.
     """
 
     variables: NDArray[np.int32]
@@ -36,6 +37,7 @@ class Candidates(NamedTuple):
     classes: NDArray[np.int64]
     alone: float
     base: NDArray[np.int32]
+    price: float
     step: float
 
 
@@ -55,23 +57,21 @@ def find_candidates(
     """
     base = () if constraints is None else constraints.parents_required(child)
     parameter *= configurations_of(base, data)
-    if base:
-        single, alone = _misfits_with(child, base, data, halt)
-    else:
-        single, alone = single_misfits(child, data, halt), float(data.entropies[child])
+    alone, fast = misfit_of(child, base, data), not base and data.form.kind == MISFIT
+    splits = None if fast else new_splits(child, len(base) + 1, data)
+    single = single_misfits(child, np.array(base, np.int32), data, splits, halt)
     if constraints is not None:
-        single[~constraints.allowed[:, child] | constraints.required[:, child]] = math.nan
+        single[~constraints.allowed[:, child]] = math.nan
     arities = data.arities.astype(np.float64)
     explained = np.minimum(alone, data.entropies) * (1.0 + ROUNDING)
     caps = np.where(arities > 1, explained * arities / np.maximum(1.0, arities - 1), 0.0)
     if data.form.kind != MISFIT:  # nothing is known of what others explain
         caps = np.where(arities > 1, math.inf, 0.0)
-    own, step = penalty_of(parameter, int(data.arities[child]), 1.0) * arities, 0.0
+    price, step = penalty_of(parameter, int(data.arities[child]), 1.0), 0.0
     if data.half > 0.0:
         arities, step = np.ones(data.variables), 1.0 / (OWN_PARAMETERS + len(base))
-        own = parameter * (arities + step)
-        caps = np.where(explained > parameter * step, math.inf, 0.0)  # each parent costs the same, whatever others are
-    possible = np.flatnonzero(~np.isnan(single) & (own < caps))
+        caps = np.where(explained > price * step, math.inf, 0.0)  # each parent costs the same, whatever others are
+    possible = np.flatnonzero(~np.isnan(single) & (price * (arities + step) < caps))
     order = possible[np.lexsort((single[possible], arities[possible]))].astype(np.int32)
     first = np.flatnonzero(np.diff(arities[order], prepend=0.0))
     classes = np.append(first, order.size).astype(np.int64)
@@ -84,6 +84,7 @@ def find_candidates(
         classes=classes,
         alone=alone,
         base=np.array(base, np.int32),
+        price=price,
         step=step,
     )
 
@@ -95,18 +96,8 @@ def configurations_of(parents: Sequence[int] | NDArray[np.int32], data: Columns)
     return math.prod(float(data.arities[v]) for v in parents)
 
 
-def _misfits_with(
-    child: int, base: Sequence[int], data: Columns, halt: NDArray[np.uint8]
-) -> tuple[NDArray[np.float64], float]:
-    """N H(child | base and v) for each variable v, not a number for the child, and N H(child | base)."""
-    n = data.variables
-    splits = new_splits(child, len(base) + 1, data)
-    alone = float(misfits(child, np.array([base], np.int32), data, splits)[0])
-    single = np.full(n, math.nan)
-    for v in range(n):
-        if halt[0]:
-            break
-        if v != child:
-            own = base if v in base else (*base, v)
-            single[v] = misfits(child, np.array([own], np.int32), data, splits)[0]
-    return single, alone
+def misfit_of(child: int, parents: Sequence[int], data: Columns) -> float:
+    """N H(child | parents), or what the family costs, as `misfits` tells it."""
+    if not parents:
+        return float(data.entropies[child])
+    return float(misfits(child, np.array([parents], np.int32), data, new_splits(child, len(parents), data))[0])

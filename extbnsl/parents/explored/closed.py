@@ -71,6 +71,19 @@ def joined(configurations, place, candidates):
 
 
 @inlined
+def join(base, size, place, more):
+    """more = the first `size` places of `base`, ascending, and another; returns whether it was another."""
+    k = size
+    while k and base[k - 1] > place:
+        more[k] = base[k - 1]
+        k -= 1
+    more[k] = place
+    for i in range(k):
+        more[i] = base[i]
+    return k == 0 or base[k - 1] != place
+
+
+@inlined
 def _is_without(number, members, size, left_out, closed):
     """Whether the set of this number is members[:size] without the one at left_out."""
     same = closed.sizes[number] == (size if left_out == NOBODY else size - 1)

@@ -18,7 +18,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Standardised, standardised
 from extbnsl.parents.exhaustive.source import check_kind
-from extbnsl.parents.explored.candidates import Candidates, configurations_of, find_candidates
+from extbnsl.parents.explored.candidates import Candidates, configurations_of, find_candidates, misfit_of
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list, packed
 from extbnsl.parents.explored.misfit import (
@@ -26,7 +26,6 @@ from extbnsl.parents.explored.misfit import (
     Splits,
     bit_columns,
     correlated_columns,
-    misfits,
     new_splits,
     splits_bytes,
 )
@@ -195,10 +194,8 @@ def explored_families(
 def without_parents(child: int, problem: Exploration) -> Explored:
     """The child with no parents but those that it must have, STOPPED."""
     data, base = problem.data, problem.constraints.parents_required(child)
-    own = float(data.entropies[child])
-    if base:
-        own = float(misfits(child, np.array([base], np.int32), data, new_splits(child, len(base), data))[0])
-    cost = own + penalty_of(problem.parameter, int(data.arities[child]), configurations_of(base, data))
+    penalty = penalty_of(problem.parameter, int(data.arities[child]), configurations_of(base, data))
+    cost = misfit_of(child, base, data) + penalty
     members = np.array([base], np.int32).reshape(1, -1)
     return Explored(child, family_list(members, problem.costed(child, members, np.array([cost]))), 0, STOPPED)
 
@@ -242,13 +239,11 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
 
 def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     """What the kernels need to know of the exploration of a child."""
-    m, arity = candidates.variables.size, int(problem.data.arities[child])
     selection = SELECTIONS[problem.selection]
-    first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
+    first = candidates.classes if selection == INDEPENDENCE else np.unique([0, candidates.variables.size])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
     parents = most_parents(child, problem, candidates)
-    parameter = problem.parameter * configurations_of(candidates.base, problem.data)
-    return Rule(selection, SMALL if problem.first else 1, parents, child, arity, parameter, ends, first)
+    return Rule(selection, SMALL if problem.first else 1, parents, child, ends, first)
 
 
 def most_parents(child: int, problem: Exploration, candidates: Candidates) -> int:
@@ -257,10 +252,7 @@ def most_parents(child: int, problem: Exploration, candidates: Candidates) -> in
     A set of d parents has as many configurations as the d smallest arities make, or more; if the penalty alone is
     then as much as the empty set costs, it is dominated.
     """
-    limit = min(MOST_PARENTS, problem.most(child))
-    parameter = problem.parameter * configurations_of(candidates.base, problem.data)
-    own = penalty_of(parameter, int(problem.data.arities[child]), 1.0)
-    arities = candidates.arities[:limit]
+    arities, own = candidates.arities[: min(MOST_PARENTS, problem.most(child))], candidates.price
     penalties = own * (np.cumprod(arities) + candidates.step * np.arange(1, arities.size + 1))
     return max(1, int((penalties < candidates.alone + own).sum()))
 

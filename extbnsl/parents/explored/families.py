@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
-from extbnsl.kernels.varsets import WORD_BITS, unpacked, words
+from extbnsl.kernels.varsets import gathered, unpacked
 from extbnsl.scores.local import LocalScores, local_scores
 
 NONE = -1  # in place of a member that a set does not have
@@ -120,17 +120,10 @@ def as_local_scores(names: Sequence[str], lists: Sequence[FamilyList], claim: Cl
 
 def varsets_of(own: FamilyList, variables: int) -> NDArray[np.uint64]:
     """The parent sets as bitmasks, (m, words)."""
-    varsets = np.zeros((own.families, words(variables)), np.uint64)
-    family = np.repeat(np.arange(own.families), np.diff(own.starts))
-    bits = np.uint64(1) << (own.parents % WORD_BITS).astype(np.uint64)
-    np.bitwise_or.at(varsets, (family, own.parents // WORD_BITS), bits)
-    return varsets
+    return gathered(np.repeat(np.arange(own.families), np.diff(own.starts)), own.parents, own.families, variables)
 
 
 def packed(members: NDArray[np.int32], variables: int) -> NDArray[np.uint64]:
     """Parent sets (m, d) of variables, NONE beyond, as bitmasks (m, words)."""
-    varsets = np.zeros((members.shape[0], words(variables)), np.uint64)
     family, at = np.nonzero(members != NONE)
-    parents = members[family, at]
-    np.bitwise_or.at(varsets, (family, parents // WORD_BITS), np.uint64(1) << (parents % WORD_BITS).astype(np.uint64))
-    return varsets
+    return gathered(family, members[family, at], members.shape[0], variables)

@@ -22,7 +22,7 @@ from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.exhaustive.measured import Standardised
 from extbnsl.parents.exhaustive.problem import alone
-from extbnsl.scores.counting import mlogm_table
+from extbnsl.scores.counting import mlogm_table, number
 from extbnsl.scores.determinants import LEAST
 from extbnsl.scores.formula import MISFIT, Formula, cost_of_tallies, formula, new_tally, tally_cell
 from extbnsl.scores.known import Known
@@ -284,22 +284,6 @@ def _by_splits(child, members, size, data, splits):
     return total
 
 
-@inlined
-def _renumber(ids, cells, slots):
-    """Number the cells that occur 0, 1, ... in order of appearance; returns how many there are."""
-    for c in range(cells):
-        slots[c] = 0
-    named = 0
-    for i in range(ids.size):
-        name = slots[ids[i]]
-        if name == 0:
-            named += 1
-            name = named
-            slots[ids[i]] = name
-        ids[i] = name - 1
-    return np.int64(named)
-
-
 @inner
 def _number_cells(members, size, data, splits):
     """ids = the cell of each record, a joint state of members[:size]; returns how many numbers there are, at most as
@@ -310,12 +294,12 @@ def _number_cells(members, size, data, splits):
     cells = data.arities[members[0]]
     for k in range(1, size):
         if cells > ids.size:
-            cells = _renumber(ids, cells, slots)
+            cells = number(ids, ids.size, cells, slots)
         codes, arity = data.codes[members[k]], np.int32(data.arities[members[k]])
         for i in range(ids.size):
             ids[i] = ids[i] * arity + np.int32(codes[i])
         cells *= data.arities[members[k]]
-    return _renumber(ids, cells, slots) if cells > ids.size else cells
+    return number(ids, ids.size, cells, slots) if cells > ids.size else cells
 
 
 @inner
@@ -419,6 +403,17 @@ def misfit(child, members, size, data, splits):
 
 
 @inlined
+def misfit_at(places, size, child, candidates, data, splits, members):
+    """`misfit` of the candidates at the first `size` places and the parents that must be; members is working space."""
+    base = candidates.base
+    for k in range(size):
+        members[k] = candidates.variables[places[k]]
+    for k in range(base.size):
+        members[size + k] = base[k]
+    return misfit(child, members, size + base.size, data, splits)
+
+
+@inlined
 def _single_misfit(child, v, data):
     """N H(child | v): each state of one is counted against each of the other, the child's first by subtraction."""
     bits, mlogm, own, other = data.bits, data.mlogm, data.first[child], data.first[v]
@@ -436,38 +431,29 @@ def _single_misfit(child, v, data):
     return max(0.0, total)
 
 
-@inner
-def _single_cost(child, v, data):
-    """What the child costs with the one parent v, by the formula of the data."""
-    states = data.arities[child]
-    counts = np.zeros(data.arities[v] * states, np.int64)
-    own, other = data.codes[child], data.codes[v]
-    for i in range(own.size):
-        counts[np.int64(other[i]) * states + own[i]] += 1
-    parents, both = new_tally(own.size), new_tally(own.size)
-    for s in range(data.arities[v]):
-        tally_cell(data.counts[data.first[v] + s], parents)
-    for m in counts:
-        tally_cell(m, both)
-    return cost_of_tallies(parents, both, float(data.arities[v]), child, data.form)
-
-
 @njit
-def single_misfits(child, data, halt):
-    """N H(child | v) for each variable v, in nats: float64 (n,); not a number for the child and, when halt[0] is set,
-    for the rest."""
+def single_misfits(child, base, data, splits, halt):
+    """`misfit` of `base` (b,) int32 and each variable v, in nats: float64 (n,); not a number for the child, the base
+    and, when halt[0] is set, for the rest.
+
+    splits: None where the base is empty and the score is one of misfit and a price, or of continuous variables.
+    """
     data, halt = borrowed((data, halt))
     n = data.arities.size
-    found = np.full(n, np.nan)
+    found, members = np.full(n, np.nan), np.append(base, np.int32(child))
     for v in range(n):
         if halt[0]:
             break
-        if v == child:
+        if (members == v).any():
             continue
-        if data.half > 0.0:
+        if splits is not None:
+            members[base.size] = v
+            found[v] = misfit(child, members, members.size, data, splits)
+            members[base.size] = child
+        elif data.half > 0.0:
             found[v] = _of_share(1.0 - data.correlations[child, v] ** 2, child, data)
         else:
-            found[v] = _single_misfit(child, v, data) if data.form.kind == MISFIT else _single_cost(child, v, data)
+            found[v] = _single_misfit(child, v, data)
     return found
 
 

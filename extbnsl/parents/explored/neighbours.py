@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.parents.explored.candidates import configurations_of, find_candidates
-from extbnsl.parents.explored.closed import joined
+from extbnsl.parents.explored.candidates import find_candidates
+from extbnsl.parents.explored.closed import join, joined
 from extbnsl.parents.explored.explore import Exploration, most_parents, with_base
 from extbnsl.parents.explored.families import NONE, FamilyList, merged
-from extbnsl.parents.explored.misfit import misfit, new_splits
-from extbnsl.scores.penalty import family_penalty
+from extbnsl.parents.explored.misfit import misfit_at, new_splits
 
 TRIED = 1000  # candidates, those with the largest gains: of thousands of variables the others hardly ever count
 EXCHANGED = 4  # sets that are kept for each parent that is exchanged, though they cost more than the family
@@ -35,49 +34,23 @@ class Chosen(NamedTuple):
     free: NDArray[np.bool_]
 
 
-class ExploredChild(NamedTuple):
-    """What the kernel knows of the child: its number and states, what a free parameter costs in nats, and the largest
-    size of a parent set."""
-
-    child: int
-    arity: int
-    parameter: float
-    parents: int
-
-
 @inlined
 def _cost(places, size, child, candidates, data, splits, members):
     """What the set of the first places costs; members is working space."""
     configurations = 1.0
     for k in range(size):
-        members[k] = candidates.variables[places[k]]
         configurations = joined(configurations, places[k], candidates)
-    for k in range(candidates.base.size):
-        members[size + k] = candidates.base[k]
-    own = misfit(child.child, members, size + candidates.base.size, data, splits) if size else candidates.alone
-    return own + family_penalty(child.parameter, child.arity, configurations)
-
-
-@inlined
-def _join(base, size, place, more):
-    """more = the first places of `base`, ascending, and another; returns whether it was another."""
-    k = size
-    while k and base[k - 1] > place:
-        more[k] = base[k - 1]
-        k -= 1
-    more[k] = place
-    for i in range(k):
-        more[i] = base[i]
-    return k == 0 or base[k - 1] != place
+    own = misfit_at(places, size, child, candidates, data, splits, members) if size else candidates.alone
+    return own + candidates.price * configurations
 
 
 @njit
-def neighbour_costs(family, tried, child, candidates, data, splits, halt):
+def neighbour_costs(family, tried, child, parents, candidates, data, splits, halt):
     """What the neighbours of a family cost, given as d ascending places of m candidates, int32: float64 (d + 1, m + 1).
 
     Row j is without its j-th parent, row d with all; column v is with candidate v in addition, column m with none.
-    Infinity: v is not among the places `tried`, or it is no other set, or too large, or costs no less than without v
-    for certain; or halt[0] was set.
+    Infinity: v is not among the places `tried`, or it is no other set, or larger than so many parents, or costs no less
+    than without v for certain; or halt[0] was set.
     """
     family, tried, candidates, data, splits, halt = borrowed((family, tried, candidates, data, splits, halt))
     size, m = family.size, candidates.variables.size
@@ -96,11 +69,11 @@ def neighbour_costs(family, tried, child, candidates, data, splits, halt):
                 configurations = joined(configurations, family[k], candidates)
                 left += 1
         costs[j, m] = _cost(base, left, child, candidates, data, splits, members)
-        for v in tried[: tried.size if left < child.parents else 0]:
-            least = family_penalty(child.parameter, child.arity, joined(configurations, v, candidates))
+        for v in tried[: tried.size if left < parents else 0]:
+            least = candidates.price * joined(configurations, v, candidates)
             if halt[0] or least >= costs[j, m] or least >= candidates.caps[v] or (j < size and v == family[j]):
                 continue
-            if _join(base, left, v, more):
+            if join(base, left, v, more):
                 costs[j, v] = _cost(more, left + 1, child, candidates, data, splits, members)
     return costs
 
@@ -122,10 +95,8 @@ def extended(
     if problem.most(child) == 0:
         return families, done
     candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
-    arity, base = int(problem.data.arities[child]), candidates.base
-    parameter = problem.parameter * configurations_of(base, problem.data)
-    rule = ExploredChild(child, arity, parameter, most_parents(child, problem, candidates))
-    splits = new_splits(child, rule.parents + base.size, problem.data)
+    base, parents = candidates.base, most_parents(child, problem, candidates)
+    splits = new_splits(child, parents + base.size, problem.data)
     must = set(base.tolist())
     tried = np.sort(np.argsort(-candidates.gains, kind="stable")[:TRIED])
     place_of = {variable: place for place, variable in enumerate(candidates.variables.tolist())}
@@ -139,7 +110,7 @@ def extended(
         while family not in done and not halt[0]:
             done.add(family)
             places = np.array(sorted(place_of[p] for p in family), np.int32)
-            costs = neighbour_costs(places, tried, rule, candidates, problem.data, splits, halt)
+            costs = neighbour_costs(places, tried, child, parents, candidates, problem.data, splits, halt)
             sets, own = _useful(places, costs)
             sets = with_base(variables[sets], base)
             found.append((sets, problem.costed(child, sets, own)))

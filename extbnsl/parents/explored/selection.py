@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
-from extbnsl.parents.explored.closed import MISSING, NOBODY, find, insert, joined, place_hash
-from extbnsl.parents.explored.misfit import misfit
-from extbnsl.scores.penalty import family_penalty
+from extbnsl.parents.explored.closed import MISSING, NOBODY, find, insert, join, joined, place_hash
+from extbnsl.parents.explored.misfit import misfit_at
 
 SEQUENTIAL, GREEDY, INDEPENDENCE = 0, 1, 2
 BEGUN = -np.inf  # the key of streams that go before all others
@@ -61,15 +60,13 @@ class Streams(NamedTuple):
 
 class Rule(NamedTuple):
     """What is explored. selection: one of the three; whole: the size up to which all sets come first; parents: the
-    largest size of a set; arity of the child and parameter: what the penalty takes; ends (m,) int32: the place behind
-    the last one of a candidate's stream, first int64: the first place of each stream, and m."""
+    largest size of a set; ends (m,) int32: the place behind the last one of a candidate's stream, first int64: the
+    first place of each stream, and m."""
 
     selection: int
     whole: int
     parents: int
     child: int
-    arity: int
-    parameter: float
     ends: NDArray[np.int32]
     first: NDArray[np.int64]
 
@@ -125,15 +122,6 @@ def _sink(key, number, place, at, streams):
 
 
 @inlined
-def _drop_first(streams):
-    """Take the first stream away."""
-    streams.used[0] -= 1
-    last = streams.used[0]
-    if last:
-        _sink(streams.keys[last], streams.numbers[last], streams.places[last], 0, streams)
-
-
-@inlined
 def approximate_cost(misfit, gain, penalty):
     """The cost of Π + Y as if Π and Y told nothing about each other: the misfit of Π, the gain of Y as the only parent,
     N I(X; Y), and the exact penalty of Π + Y."""
@@ -141,10 +129,9 @@ def approximate_cost(misfit, gain, penalty):
 
 
 @inlined
-def _penalty(number, place, candidates, closed, rule):
+def _penalty(number, place, candidates, closed):
     """The penalty of a closed set with the candidate at a place."""
-    configurations = joined(closed.configurations[number], place, candidates)
-    return family_penalty(rule.parameter, rule.arity, configurations)
+    return candidates.price * joined(closed.configurations[number], place, candidates)
 
 
 @inlined
@@ -156,17 +143,17 @@ def _key(number, place, begun, candidates, closed, rule):
         return BEGUN
     if rule.selection == GREEDY:
         return BEGUN if begun else closed.costs[number]
-    penalty = _penalty(number, place, candidates, closed, rule)
+    penalty = _penalty(number, place, candidates, closed)
     return approximate_cost(closed.misfits[number], candidates.gains[place], penalty)
 
 
 @inlined
-def _next_place(number, begin, end, candidates, closed, rule):
+def _next_place(number, begin, end, candidates, closed):
     """The first place in [begin, end) of a candidate that a closed set lacks and with which it is not pruned; `end` if
     there is none."""
     size = np.int64(closed.sizes[number])
     for place in range(begin, end):
-        penalty = _penalty(number, place, candidates, closed, rule)
+        penalty = _penalty(number, place, candidates, closed)
         if penalty >= closed.ceilings[number]:
             return end  # all of a stream from there on have so many configurations or more
         k = 0
@@ -188,7 +175,7 @@ def _open(number, candidates, closed, streams, rule):
         after = closed.members[number, size - 1] + 1
     for a in range(rule.first.size - 1):
         end = rule.first[a + 1]
-        place = _next_place(number, max(after, rule.first[a]), end, candidates, closed, rule)
+        place = _next_place(number, max(after, rule.first[a]), end, candidates, closed)
         if place < end:
             _push(_key(number, place, False, candidates, closed, rule), number, place, streams)
 
@@ -198,23 +185,24 @@ def _advance_first(candidates, closed, streams, rule):
     """Let the first stream stand for its next set, or end."""
     number, place = np.int64(streams.numbers[0]), np.int64(streams.places[0])
     end = np.int64(rule.ends[place])
-    place = _next_place(number, place + 1, end, candidates, closed, rule)
+    place = _next_place(number, place + 1, end, candidates, closed)
     if place < end:
         _sink(_key(number, place, True, candidates, closed, rule), number, place, 0, streams)
-    else:
-        _drop_first(streams)
+        return
+    streams.used[0] -= 1
+    last = streams.used[0]
+    if last:
+        _sink(streams.keys[last], streams.numbers[last], streams.places[last], 0, streams)
 
 
 @njit
 def begin(candidates, closed, streams, rule):
     """Close the empty set and each candidate alone, and open their streams. O(m arities log m)."""
     members = np.empty(closed.members.shape[1], np.int32)
-    penalty = family_penalty(rule.parameter, rule.arity, 1.0)
-    insert(u64(0), members, 0, candidates.alone, penalty, 1.0, closed)
+    insert(u64(0), members, 0, candidates.alone, candidates.price, 1.0, closed)
     for place in range(candidates.variables.size):
         members[0] = place
-        configurations = joined(1.0, place, candidates)
-        penalty = family_penalty(rule.parameter, rule.arity, configurations)
+        penalty, configurations = _penalty(0, place, candidates, closed), joined(1.0, place, candidates)
         number = insert(place_hash(place), members, 1, candidates.misfits[place], penalty, configurations, closed)
         closed.least[number] = min(closed.costs[number], closed.costs[0])
         closed.ceilings[number] = min(closed.least[number], candidates.caps[place])
@@ -229,20 +217,6 @@ def select(candidates, closed, streams, rule):
     for at in range(streams.used[0] - 1, -1, -1):
         number, place = np.int64(streams.numbers[at]), np.int64(streams.places[at])
         _sink(_key(number, place, False, candidates, closed, rule), number, place, at, streams)
-
-
-@inlined
-def _join(number, place, members, closed):
-    """members = those of a closed set and the candidate at a place, which it lacks; returns how many they are."""
-    size = np.int64(closed.sizes[number])
-    at = size
-    while at > 0 and closed.members[number, at - 1] > place:
-        members[at] = closed.members[number, at - 1]
-        at -= 1
-    members[at] = place
-    for k in range(at):
-        members[k] = closed.members[number, k]
-    return size + 1
 
 
 @inlined
@@ -273,24 +247,20 @@ def explore(sets, candidates, closed, streams, rule, data, splits, halt):
         (sets, candidates, closed, streams, rule, data, splits, halt)
     )
     members = np.empty(closed.members.shape[1] + 1, np.int32)
-    base = candidates.base
-    parents = np.empty(closed.members.shape[1] + 1 + base.size, np.int32)
+    parents = np.empty(closed.members.shape[1] + 1 + candidates.base.size, np.int32)
     scored = 0
     while scored < sets and streams.used[0] and closed.used[0] < closed.costs.size and not halt[0]:
         number, place = np.int64(streams.numbers[0]), np.int64(streams.places[0])
         _advance_first(candidates, closed, streams, rule)
-        size = _join(number, place, members, closed)
+        size = np.int64(closed.sizes[number]) + 1
+        join(closed.members[number], size - 1, place, members)
         hash_ = closed.hashes[number] + place_hash(place)
         ceiling, least, new = _bounds(hash_, members, size, number, closed, rule)
         ceiling = min(ceiling, closed.ceilings[1 + place])
-        penalty = _penalty(number, place, candidates, closed, rule)
+        penalty = _penalty(number, place, candidates, closed)
         if not new or penalty >= ceiling:
             continue
-        for k in range(size):
-            parents[k] = candidates.variables[members[k]]
-        for k in range(base.size):
-            parents[size + k] = base[k]
-        own = misfit(rule.child, parents, size + base.size, data, splits)
+        own = misfit_at(members, size, rule.child, candidates, data, splits, parents)
         configurations = joined(closed.configurations[number], place, candidates)
         made = insert(hash_, members, size, own, penalty, configurations, closed)
         closed.least[made] = min(least, closed.costs[made])

@@ -51,7 +51,7 @@ def test_splits_and_records_give_the_misfit(seed, n, records, largest_arity):
         assert BY_RECORDS(child, members, members.size, data, splits) == pytest.approx(expected, abs=1e-9)
         for room in (without_slots, splits):
             assert misfits(child, members[None, :], data, room) == pytest.approx(expected, abs=1e-9)
-    single = single_misfits(child, data, np.zeros(1, np.uint8))
+    single = single_misfits(child, np.zeros(0, np.int32), data, None, np.zeros(1, np.uint8))
     assert np.isnan(single).nonzero()[0].tolist() == [child]
     for v in parents:
         assert single[v] == pytest.approx(misfit_of(dataset.codes, data.arities, child, [v]), abs=1e-9)

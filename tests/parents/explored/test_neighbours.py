@@ -12,7 +12,7 @@ from extbnsl.parents.explored import neighbours
 from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.explore import Effort, exploration, explore_child
 from extbnsl.parents.explored.misfit import new_splits
-from extbnsl.parents.explored.neighbours import Chosen, ExploredChild, extended, neighbour_costs
+from extbnsl.parents.explored.neighbours import Chosen, extended, neighbour_costs
 
 GO_ON, STOP = np.zeros(1, np.uint8), np.ones(1, np.uint8)
 ARITIES = (2, 3, 2, 2, 3, 2, 2)
@@ -58,11 +58,10 @@ def test_neighbours_cost_what_the_formula_says(dataset, family, name, cost):
     problem, _ = begin(dataset, child, name)
     candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
     place = {int(v): k for k, v in enumerate(candidates.variables)}
-    rule = ExploredChild(child, ARITIES[child], problem.parameter, 6)
     places = np.array(sorted(place[p] for p in family), np.int32)
     m = candidates.variables.size
     splits = new_splits(child, 6, problem.data)
-    found = neighbour_costs(places, np.arange(m), rule, candidates, problem.data, splits, GO_ON)
+    found = neighbour_costs(places, np.arange(m), child, 6, candidates, problem.data, splits, GO_ON)
     seen = set()
     for j, v in itertools.product(range(len(family) + 1), range(m + 1)):
         own = {int(candidates.variables[p]) for k, p in enumerate(places) if k != j}
