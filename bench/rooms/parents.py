@@ -15,8 +15,8 @@ from extbnsl.data import Dataset, Numbers
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each, first_inside_from
-from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving, tasks
+from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
+from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
@@ -74,7 +74,9 @@ def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
     with Workers(1) as workers:
         counting = with_floors(counting_problem(dataset, order, claim), workers)
         counting = source_of(dataset, claim).with_limits(counting, workers)
-        enumerate_depth_first(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
+        shelf = inputs.shelf()
+        begun = single_parents.with_single_parents(counting, workers, shelf)
+        enumerate_depth_first(counting, begun, workers, shelf, ignore)
 
 
 def _cells_by_child(tiny: bool) -> None:
@@ -159,8 +161,8 @@ def _dominated(tiny: bool) -> Work:
     """The cheapest family inside each family of a child, all cheaper ones being looked at."""
     (parents, *_), (costs, *_) = _families(tiny)
     begin = np.zeros(costs.size, np.int64)
-    calls = [(as_bytes(parents), begin, byte_tables((parents,), (costs,)), inputs.GO_ON)]
-    return Work(first_inside_from, calls, costs.size)
+    calls = [(0, as_bytes(parents), begin, byte_tables((parents,), (costs,)), inputs.GO_ON)]
+    return Work(first_inside_each, calls, costs.size)
 
 
 def _subsets(tiny: bool) -> Work:
@@ -172,7 +174,8 @@ def _best_scores(tiny: bool) -> Work:
     parents, costs = _families(tiny)
     tables, n = byte_tables(parents, costs), len(costs)
     asked = as_bytes(inputs.varsets(n, 100 if tiny else 50_000)[:, None])
-    calls = [(x, asked & ~as_bytes(pack((x,), n)[None, :]), tables) for x in range(4)]
+    begin = np.zeros(asked.shape[0], np.int64)
+    calls = [(x, asked & ~as_bytes(pack((x,), n)[None, :]), begin, tables, inputs.GO_ON) for x in range(4)]
     return Work(first_inside_each, calls, 4 * asked.shape[0])
 
 
@@ -191,20 +194,20 @@ BENCHMARKS = (
         _prepared_for_counting,
     ),
     of_run(
-        "parents.exhaustive.single_parents._single_costs",
+        "parents.exhaustive.single_parents._costs_by_counts",
         single_parents,
         "cell",
         lambda a, _: a[2].states.size,
         _prepared_for_counting,
     ),
     of_run(
-        "parents.exhaustive.single_parents._costs_by_cells",
+        "parents.exhaustive.single_parents._costs_by_counts/figures",
         single_parents,
         "cell",
         lambda a, _: a[2].states.size,
         partial(_prepared_for_counting, claim=BY_CELLS),
     ),
-    of_run("parents.exhaustive.marking.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.marking.mark_needed", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(
         "parents.exhaustive.marking.needed_by_required",
         by_level,
@@ -214,31 +217,39 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.marking.set_ranks", by_level, "rank", lambda a, _: a[0].size, _counted_with_required),
     of_run(
-        "parents.exhaustive.lattice.judge_families", tasks, "parent set", lambda a, _: a[1] - a[0], _counted_by_level
+        "parents.exhaustive.lattice.judge_families", by_level, "parent set", lambda a, _: a[1] - a[0], _counted_by_level
     ),
-    of_run("parents.exhaustive.lattice.next_alive", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
-    of_run("parents.exhaustive.lattice.drop_hopeless", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
-    of_run("parents.exhaustive.lattice.judge_last", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.next_alive", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.drop_hopeless", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.judge_last", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(
         "parents.exhaustive.lattice.judge_families/figures",
-        tasks,
+        by_level,
         "parent set",
         lambda a, _: a[1] - a[0],
         _cells_by_level,
     ),
-    of_run("parents.exhaustive.lattice.next_alive/figures", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
     of_run(
-        "parents.exhaustive.lattice.drop_hopeless/figures", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level
+        "parents.exhaustive.lattice.next_alive/figures", by_level, "varset", lambda a, _: a[1] - a[0], _cells_by_level
     ),
-    of_run("parents.exhaustive.lattice.judge_last/figures", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
     of_run(
-        "parents.exhaustive.lattice.least_alive",
+        "parents.exhaustive.lattice.drop_hopeless/figures",
+        by_level,
+        "varset",
+        lambda a, _: a[1] - a[0],
+        _cells_by_level,
+    ),
+    of_run(
+        "parents.exhaustive.lattice.judge_last/figures", by_level, "varset", lambda a, _: a[1] - a[0], _cells_by_level
+    ),
+    of_run(
+        "parents.exhaustive.lattice.alive_together/figures",
         surviving,
         "varset",
         lambda a, _: a[2].shape[0],
         partial(_interrupted, claim=BY_CELLS, level=3),
     ),
-    of_run("parents.exhaustive.lattice.collect_parents", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
+    of_run("parents.exhaustive.lattice.alive_together", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[5].size, _counted_broadly),
     of_run(
@@ -247,7 +258,7 @@ BENCHMARKS = (
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
     Benchmark("parents.best_score.first_subsets", "parent set", _subsets),
-    Benchmark("parents.best_score.first_inside_from", "varset", _dominated),
+    Benchmark("parents.best_score.first_inside_each/dominated", "varset", _dominated),
     Benchmark("parents.best_score._fill_blocks", "word", _byte_tables),
     Benchmark("parents.explored.misfit.single_misfits", "pair", _single_misfits),
     Benchmark("parents.explored.misfit.misfits", "parent set", _misfits),

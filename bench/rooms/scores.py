@@ -9,7 +9,7 @@ from extbnsl.core.events import ignore
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import tasks
+from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.problem import counting_problem, varying
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.counting import count
@@ -35,7 +35,7 @@ def _fill(score: str, tiny: bool) -> Work:
         with Workers(1) as workers:
             surviving_families(dataset, claim, workers, inputs.shelf(), ignore)
 
-    return recorded(tasks, "fill", lambda a, _: a[2] - a[1], run)
+    return recorded(by_level, "fill", lambda a, _: a[2] - a[1], run)
 
 
 def _moments(variables: int) -> Moments:

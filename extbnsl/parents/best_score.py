@@ -159,27 +159,16 @@ def first_inside(child, varset, begin, end, tables, rows):
 
 
 @njit
-def first_inside_each(child, varsets, tables):
-    """Position of the cheapest parent set inside each row of `varsets` (m, bytes) uint8, or -1: int64 (m,)."""
-    varsets, tables = borrowed((varsets, tables))
-    found = np.empty(varsets.shape[0], np.int64)
-    rows = scratch(tables)
-    for i in range(varsets.shape[0]):
-        found[i] = first_inside(child, varsets[i], np.int64(0), tables.width[child], tables, rows)
-    return found
-
-
-@njit
-def first_inside_from(varsets, begin, tables, halt):
-    """Of the families of child 0 the position of the first inside each row of `varsets` (m, bytes) uint8, none before
-    word begin[i] of the bitsets, (m,) int64, being looked at: int64 (m,). Ends early when halt[0] is set."""
+def first_inside_each(child, varsets, begin, tables, halt):
+    """Position of the cheapest parent set inside each row of `varsets` (m, bytes) uint8, or -1: int64 (m,). None before
+    word begin[i] of the bitsets, (m,) int64, is looked at. Ends early when halt[0] is set."""
     varsets, tables, halt = borrowed((varsets, tables, halt))
     found = np.zeros(varsets.shape[0], np.int64)
     rows = scratch(tables)
     for i in range(varsets.shape[0]):
         if halt[0]:
             break
-        found[i] = first_inside(0, varsets[i], begin[i], tables.width[0], tables, rows)
+        found[i] = first_inside(child, varsets[i], begin[i], tables.width[child], tables, rows)
     return found
 
 

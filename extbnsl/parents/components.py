@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from extbnsl.files.shelf import FamilyLists, Put
 from extbnsl.kernels.varsets import pack, renumber, unpack
-from extbnsl.parents.pruning import Halt, undominated, within
-from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.parents.pruning import Halt, in_order, undominated, within
+from extbnsl.scores.local import LocalScores
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,7 @@ def _projected(
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """One child's families with the parents that have no position, the others, taken as given, those within the
     slack."""
-    cut = renumber(parents, position, int((position >= 0).sum()))
-    order = canonical_order(cut, costs)
-    cut, costs = np.ascontiguousarray(cut[order]), costs[order]
+    cut, costs = in_order(renumber(parents, position, int((position >= 0).sum())), costs)
     if not (parents & others).any():
         return cut, costs  # nothing was cut off: they are pruned as before
     keep = within(cut, costs, slack, halt) if slack else undominated(cut, costs, halt=halt)  # of equals the cheapest

@@ -29,12 +29,6 @@ class Constraints:
         assert (self.required.sum(axis=0) <= self.limits).all(), "what is required is within the limit"
 
     @cached_property
-    def free(self) -> bool:
-        """Whether every parent set is allowed."""
-        n = self.limits.size
-        return bool(self.allowed.sum() == n * (n - 1) and not self.required.any() and (self.limits >= n - 1).all())
-
-    @cached_property
     def requires(self) -> bool:
         """Whether some arc must be."""
         return bool(self.required.any())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.machine.workers import unhalted
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_from, first_subsets
+from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each, first_subsets
 from extbnsl.scores.local import LocalScores, canonical_order, repeated
 
 Halt = NDArray[np.uint8] | None  # see `Workers`; None: nobody sets it
@@ -73,7 +73,13 @@ def _best_inside(
         return first_subsets(parents)
     begin = np.searchsorted(costs, costs - reach) // 64
     tables = byte_tables((parents,), (costs,))
-    return first_inside_from(as_bytes(parents), begin, tables, unhalted() if halt is None else halt)
+    return first_inside_each(0, as_bytes(parents), begin, tables, unhalted() if halt is None else halt)
+
+
+def in_order(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """One child's families, (m, words) and (m,), in canonical order."""
+    order = canonical_order(parents, costs)
+    return np.ascontiguousarray(parents[order]), costs[order]
 
 
 def merged(
@@ -83,10 +89,7 @@ def merged(
     halt: Halt = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """The undominated families of two lists of one child, in canonical order; slack and halt as in `undominated`."""
-    parents = np.concatenate((old[0], new[0]))
-    costs = np.concatenate((old[1], new[1]))
-    order = canonical_order(parents, costs)
-    parents, costs = np.ascontiguousarray(parents[order]), costs[order]
+    parents, costs = in_order(np.concatenate((old[0], new[0])), np.concatenate((old[1], new[1])))
     keep = undominated(parents, costs, slack, halt=halt)
     return np.ascontiguousarray(parents[keep]), costs[keep]
 

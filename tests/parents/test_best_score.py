@@ -14,13 +14,13 @@ from extbnsl.parents.best_score import (
     byte_tables,
     first_inside,
     first_inside_each,
-    first_inside_from,
     scratch,
 )
 from extbnsl.parents.pruning import FEW, merged, undominated
 from extbnsl.scores.local import canonical_order
 
 first_inside, scratch = map(called, (first_inside, scratch))
+GO_ON = np.zeros(1, np.uint8)
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
@@ -59,7 +59,10 @@ def test_queries_equal_a_scan(seed, n, most, all_bytes):
     varsets = np.stack([pack(np.flatnonzero(rng.random(n) < d).tolist(), n) for d in density])
     for x in children:
         expected = [scan(families[x][0], varset) for varset in varsets]
-        assert first_inside_each(x, as_bytes(varsets), tables).tolist() == expected
+        assert (
+            first_inside_each(x, as_bytes(varsets), np.zeros(len(varsets), np.int64), tables, GO_ON).tolist()
+            == expected
+        )
         first = int(tables.first[x])
         for place in {e for e in expected if e >= 0}:
             assert tables.costs[first + place] == families[x][1][place]
@@ -126,7 +129,7 @@ def test_a_halt_ends_the_comparison():
     tables = byte_tables((pack((), 3)[None, :],), (np.array([1.0]),))
     asked, begin = as_bytes(pack((), 3)[None, :].repeat(2, axis=0)), np.ones(2, np.int64)
     for halt, found in (0, -1), (1, 0):
-        assert first_inside_from(asked, begin, tables, np.array([halt], np.uint8)).tolist() == [found] * 2
+        assert first_inside_each(0, asked, begin, tables, np.array([halt], np.uint8)).tolist() == [found] * 2
 
 
 @SETTINGS
@@ -154,7 +157,5 @@ def test_merged_keeps_best_scores(seed, n):
 @pytest.mark.parametrize("n", [1, 64, 65])
 def test_a_child_with_the_empty_set_alone(n):
     tables = byte_tables((pack((), n)[None, :],), (np.array([1.0]),))
-    assert first_inside_each(0, as_bytes(np.stack([pack((), n), pack(range(n), n)])), tables).tolist() == [
-        0,
-        0,
-    ]
+    asked = as_bytes(np.stack([pack((), n), pack(range(n), n)]))
+    assert first_inside_each(0, asked, np.zeros(2, np.int64), tables, GO_ON).tolist() == [0, 0]

@@ -8,7 +8,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import pair_variables
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
-from extbnsl.parents.exhaustive.single_parents import _arguments, _costs_by_cells, _single_costs
+from extbnsl.parents.exhaustive.single_parents import single_costs
 from extbnsl.parents.exhaustive.state import Child
 from extbnsl.scores.known import score_of
 
@@ -22,11 +22,11 @@ def problem(claim=Claim()):
         return with_floors(counting_problem(dataset, order, claim), workers)
 
 
-@pytest.mark.parametrize(("costs_of", "claim"), [(_single_costs, Claim()), (_costs_by_cells, Claim("bdeu"))])
-def test_single_parents(costs_of, claim):
+@pytest.mark.parametrize("claim", [Claim(), Claim("bdeu")])
+def test_single_parents(claim):
     own = problem(claim)
-    whole = costs_of(*_arguments(0, own), GO_ON)
-    halted = costs_of(*_arguments(0, own), STOP)
+    whole = single_costs(0, own, GO_ON)
+    halted = single_costs(0, own, STOP)
     assert np.isfinite(whole[1:]).sum() > np.isfinite(halted[1:]).sum() == 0
 
 

@@ -29,8 +29,8 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
-from extbnsl.parents.exhaustive import measured, problem, surviving
-from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.parents.exhaustive import problem, surviving
+from extbnsl.parents.exhaustive.measured import Measured, standardised
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
 from extbnsl.scores.determinants import unexplained
@@ -325,13 +325,13 @@ def test_a_stop_while_families_are_costed_again_is_heard_and_leaves_the_cheapest
     """It comes with the first family that is costed again, when all have been found."""
     numbers = random_numbers(np.random.default_rng(10), 8, 80)
     whole, begun = families(numbers), []
-    again = measured._costed_again
+    again = Measured.again
 
-    def costed_again(*given):
-        begun.append(given[1])
-        return again(*given)
+    def costed_again(self, child, *given):
+        begun.append(child)
+        return again(self, child, *given)
 
-    monkeypatch.setattr(measured, "_costed_again", costed_again)
+    monkeypatch.setattr(Measured, "again", costed_again)
     monkeypatch.setattr(surviving, "MOST_NAMED", 8 * 3)
     with Workers(2, lambda: TIME_LIMIT if begun else None) as workers:
         found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(1 << 30), ignore)

@@ -45,6 +45,7 @@ from extbnsl.lab.parent_limits.limits import (
     theorem_5,
     thresholds,
 )
+from extbnsl.machine.workers import unhalted
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, first_inside_each
 from extbnsl.scores.local import LocalScores
 
@@ -206,7 +207,8 @@ def _placed(nodes: _Nodes, z: int, target: _Target, best: Choices) -> _Nodes:
     left[:, z // WORD_BITS] &= ~np.uint64(1 << z % WORD_BITS)
     if z == target.child:
         return _Nodes(left, nodes.least)
-    chosen = best.tables.first[z] + first_inside_each(z, as_bytes(left), best.tables)
+    begin = np.zeros(left.shape[0], np.int64)
+    chosen = best.tables.first[z] + first_inside_each(z, as_bytes(left), begin, best.tables, unhalted())
     before = np.maximum(np.arange(target.thresholds.size) - best.sizes[chosen][:, None], 0)
     losing = np.take_along_axis(nodes.least, before, axis=1) + best.losses[chosen][:, None]
     return _Nodes(left, np.minimum(nodes.least, losing))

@@ -43,7 +43,7 @@ from extbnsl.kernels.bits import flip, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.hashing import extended, first_slot, next_slot, spread
 from extbnsl.parents.best_score import first_inside, scratch
-from extbnsl.scores.formula import OCCURRING, TABLES
+from extbnsl.scores.formula import OCCURRING, TABLES, Formula
 
 HERE, MORE = range(2)  # the tables of a node: by its own prior, and by the largest of what has more parents
 
@@ -53,9 +53,9 @@ class CellTask(NamedTuple):
 
     codes (m, d): their states in the d distinct rows, in the order of the search; arities (m,); own, later (m, w), (m +
     1, w) uint64: which bits of a row tell candidate k, and all from k on; bits (d, w) uint64 the rows; variables (m,)
-    the candidates' numbers in varsets; states, weights (d,) int64: the child's, and the records. kind, ess: see
-    Formula; mlogm, fixed_own, fixed_joint (N + 1,): the last two are K2's tables. slack: see CountingProblem; margin:
-    what rounding may do, in nats. tables: BestScore of the child over families known before.
+    the candidates' numbers in varsets; states, weights (d,) int64: the child's, and the records. form: the score, and
+    of_arity the child's class in it. mlogm (N + 1,). slack: see CountingProblem; margin: what rounding may do, in nats.
+    tables: BestScore of the child over families known before.
     """
 
     codes: NDArray[Any]
@@ -68,11 +68,9 @@ class CellTask(NamedTuple):
     weights: NDArray[np.int64]
     arity: int
     depth: int
-    kind: int
-    ess: float
+    form: Formula
+    of_arity: int
     mlogm: NDArray[np.float64]
-    fixed_own: NDArray[np.float64]
-    fixed_joint: NDArray[np.float64]
     slack: float
     margin: float
     tables: Any
@@ -150,7 +148,7 @@ def _space(task):
 @inlined
 def _tables_by(at, which, prior, records, task, frames):
     """Fill the tables of a node by this prior, for up to so many records."""
-    if task.kind == TABLES:
+    if task.form.kind == TABLES:
         return
     if frames.prior[at, which] != prior:
         frames.prior[at, which] = prior
@@ -164,8 +162,8 @@ def _tables_by(at, which, prior, records, task, frames):
 @inlined
 def _rising(at, which, k, task, frames):
     """A table of a node: of the parents (0), or of each state of the child (1)."""
-    if task.kind == TABLES:
-        return task.fixed_own if k == 0 else task.fixed_joint
+    if task.form.kind == TABLES:
+        return task.form.own[task.of_arity] if k == 0 else task.form.joint
     return frames.rising[at, which, k]
 
 
@@ -199,9 +197,9 @@ def _settle(at, task, frames, space):
     for j in range(cells):
         number[j] = 0
     frames.entries[at], frames.cells[at] = kept, named
-    prior = task.ess / (named + frames.alone[at] if task.kind == OCCURRING else frames.states[at])
+    prior = task.form.ess / (named + frames.alone[at] if task.form.kind == OCCURRING else frames.states[at])
     _tables_by(at, HERE, prior, records, task, frames)
-    _tables_by(at, MORE, prior if task.kind == OCCURRING else prior / 2.0, records, task, frames)
+    _tables_by(at, MORE, prior if task.form.kind == OCCURRING else prior / 2.0, records, task, frames)
     own, joint = _rising(at, HERE, 0, task, frames), _rising(at, HERE, 1, task, frames)
     cost, occurring = frames.alone[at] * (own[1] - joint[1]), frames.alone[at]
     for j in range(named):
@@ -289,7 +287,7 @@ def _least(at, found, task, frames, space):
     own, joint, mlogm = _rising(at, MORE, 0, task, frames), _rising(at, MORE, 1, task, frames), task.mlogm
     most, misfit, extra, each = space.most, space.misfit, space.extra, math.log(task.arity)
     inside, upper, seen, arity = space.inside, space.upper, frames.seen[at], task.arity
-    fixed, prior = task.kind == TABLES, frames.prior[at, MORE]
+    fixed, prior = task.form.kind == TABLES, frames.prior[at, MORE]
     for j in range(frames.cells[at]):
         most[j], misfit[j], extra[j] = 0.0, 0.0, 0.0
     for u in range(found):
@@ -334,15 +332,13 @@ def _first_hopeless(at, last, limit, task, frames, space):
     """The first candidate of a node from which on, of those up to `last`, nothing can be added that costs less than
     the limit: by bisection, as fewer candidates mostly cost no less; most nodes are hopeless with all of theirs."""
     low, high = last + 1, task.variables.size
-    if _least(at, _upper_cells(at, low, task, frames, space), task, frames, space) >= limit:
-        return low
-    low += 1
+    k = low
     while low < high:
-        k = (low + high) >> 1
         if _least(at, _upper_cells(at, k, task, frames, space), task, frames, space) >= limit:
             high = k
         else:
             low = k + 1
+        k = (low + high) >> 1
     return low
 
 

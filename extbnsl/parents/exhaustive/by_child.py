@@ -32,20 +32,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.core.errors import BudgetError
+from extbnsl.core.claims import MEMORY_LIMIT
 from extbnsl.core.events import Observer, StageAdvanced, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.varsets import as_varsets, words
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers, chunks
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.by_level import AHEAD, OnProgress, largest_size, size_judged, size_of_at_most
+from extbnsl.parents.exhaustive.by_level import (
+    AHEAD,
+    OnProgress,
+    largest_size,
+    last_known,
+    size_judged,
+    size_of_at_most,
+)
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import merged
-from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.score import penalty_of
 
 ROOM = 4096  # families that a search hands over at a time
@@ -74,36 +79,36 @@ def enumerate_depth_first(
 ) -> Enumeration:
     """Judge the parent sets of more than `found.complete_to` variables, size by size until none can win.
 
-    `found` holds the wanted families of all smaller parent sets. on_progress gets what is known, often; it may
-    raise Stopped. When the stop signal comes, the result is what was known then; so it is, with a warning, if the next
-    size needs more memory than the shelf has, on which the families lie.
+    `found` holds the wanted families of all smaller parent sets, the smallest of each child at least. on_progress gets
+    what is known, often; it may raise Stopped. When the stop signal comes, the result is what was known then; so it is,
+    with a warning, if the next size needs more memory than the shelf has, on which the families lie.
     """
-    found, largest = replace(found, level=None), largest_size(problem)
-    try:
-        found = _with_first(problem, found)
-        while not found.done:
-            needed = _needed_bytes(problem, found, workers.threads)
-            if needed > shelf.memory:
-                observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
-                return replace(found, stopped=MEMORY_LIMIT)
-            size = found.complete_to + 1
-            for known in _judge_size(size, problem, found, workers, shelf):
-                found = known
-                if found.complete_to < size:
-                    observer(_judging(found, size, largest))
-                on_progress(found)
-            observer(size_judged(found.varsets, size, largest))
-    except Stopped as stop:
-        return replace(found, stopped=stop.reason)
-    except BudgetError:
-        return replace(found, stopped=DISK_LIMIT)
-    return found
+    found = replace(found, level=None, complete_to=max(0, found.complete_to))
+    return last_known(_judge_sizes(problem, found, workers, shelf, observer), found, on_progress)
 
 
-def _judging(found: Enumeration, size: int, largest: int) -> StageAdvanced:
-    """The event that so many of the children, of all, have been judged with parent sets of a size."""
-    children = len(found.costs)
-    return StageAdvanced("scores", children - len(found.children), children, "", detail=size_of_at_most(size, largest))
+def _judge_sizes(
+    problem: CountingProblem, found: Enumeration, workers: Workers, shelf: Shelf, observer: Observer
+) -> Iterator[Enumeration]:
+    """`found` with ever more parent sets judged."""
+    largest, children = largest_size(problem), len(found.costs)
+    while not found.done:
+        check_room(_needed_bytes(problem, found, workers.threads), shelf, workers, observer)
+        size = found.complete_to + 1
+        detail = size_of_at_most(size, largest)
+        for known in _judge_size(size, problem, found, workers, shelf):
+            found = known
+            if found.complete_to < size:
+                observer(StageAdvanced("scores", children - len(found.children), children, "", detail=detail))
+            yield found
+        observer(size_judged(found.varsets, size, largest))
+
+
+def check_room(needed: int, shelf: Shelf, workers: Workers, observer: Observer) -> None:
+    """Raise Stopped, with a warning, unless the shelf has memory for so many bytes."""
+    if needed > shelf.memory:
+        observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
+        raise Stopped(MEMORY_LIMIT)
 
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
@@ -117,25 +122,6 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     own = columns + rows * m * table.states.itemsize + frames
     child_families = max((byte_tables_bytes([costs], n) for costs in found.costs), default=0)
     return 2 * pairs + threads * (own + 2 * child_families)
-
-
-def _with_first(problem: CountingProblem, found: Enumeration) -> Enumeration:
-    """`found` with the smallest parent set of every child of the problem of which it has none."""
-    parents, costs, added = list(found.parents), list(found.costs), 0
-    firsts = as_varsets(problem.required.T)
-    for x in np.flatnonzero(problem.limits >= 0).tolist():
-        if costs[x].size:
-            continue
-        table, states = of_child(problem, x)
-        arity = int(table.arities[x])
-        together = np.bincount(table.base, table.weights).astype(np.int64)
-        alone = np.bincount(table.base.astype(np.int64) * arity + table.states[x], table.weights).astype(np.int64)
-        misfit = table.mlogm[together].sum() - table.mlogm[alone].sum()
-        costs[x] = np.array([misfit + penalty_of(problem.parameter, arity, states)])
-        parents[x] = firsts[x : x + 1].copy()
-        added += 1
-    known = replace(found, parents=tuple(parents), costs=tuple(costs), families=found.families + added)
-    return replace(known, complete_to=max(0, found.complete_to))
 
 
 def _judge_size(
@@ -166,9 +152,15 @@ def _judge_size(
 def _children(size: int, problem: CountingProblem) -> Iterator[Child]:
     """Every child that may have `size` parents, as far as nothing is known of their pairs; or that must have more."""
     for x in np.flatnonzero(size <= problem.limits).tolist():
-        own = np.flatnonzero(problem.allowed[:, x] & ~problem.required[:, x])
-        if _more(size, x, problem) <= own.size:
-            yield Child(x, own, np.ones((own.size, own.size), np.uint8))
+        child = child_of(problem, x)
+        if _more(size, x, problem) <= child.variables.size:
+            yield child
+
+
+def child_of(problem: CountingProblem, x: int) -> Child:
+    """A child with all parents that it may have beside those that it must have, and all pairs of them."""
+    own = np.flatnonzero(problem.allowed[:, x] & ~problem.required[:, x])
+    return Child(x, own, np.ones((own.size, own.size), np.uint8))
 
 
 def _more(size: int, x: int, problem: CountingProblem) -> int:
@@ -238,10 +230,8 @@ def pair_variables(size: int, child: Child, problem: CountingProblem, halt: NDAr
     more = _more(size, child.index, problem)
     if child.variables.size == 0 or more < 1:
         return child
-    table, states = of_child(problem, child.index)
-    rows = _rows(child, table)
+    rows, stack = _begun(more, child, problem)
     pairs = child.pairs.copy()
-    stack = _stack(more, child, rows, problem, table, states)
     kept = np.flatnonzero(pair(more, rows, stack, problem.slack, halt, pairs))
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
@@ -262,9 +252,7 @@ def search_part(
     more = _more(size, child.index, problem)
     if more < 1:  # its smallest parent set is known
         return Found(np.zeros((0, words(problem.limits.size)), np.uint64), np.zeros(0), 0, np.ones_like(child.pairs))
-    table, states = of_child(problem, child.index)
-    rows = _rows(child, table)
-    stack = _stack(more, child, rows, problem, table, states)
+    rows, stack = _begun(more, child, problem)
     stack.cursor[0] = hi - 1
     task = Task(more, lo, child.variables, float(problem.floors[child.index]), problem.slack, tables)
     room = np.empty((ROOM + child.variables.size, stack.varset.size), np.uint8), np.empty(ROOM + child.variables.size)
@@ -279,8 +267,10 @@ def search_part(
     return Found(np.concatenate(varsets).view(np.uint64), np.concatenate(costs), counted, alive)
 
 
-def _rows(child: Child, table: CountingTable) -> Rows:
-    """The rows base by base in the order of the child's states, as the kernels take them."""
+def _begun(size: int, child: Child, problem: CountingProblem) -> tuple[Rows, Stack]:
+    """The rows base by base in the order of the child's states; and a stack of `size` + 1 nodes with room for all of
+    them, the root on it, its candidates in their own order."""
+    table, configurations = of_child(problem, child.index)
     order = np.lexsort((table.states[child.index], table.base))
     codes = table.states[child.variables[:, None], order]
     weights = table.weights[order]
@@ -289,13 +279,7 @@ def _rows(child: Child, table: CountingTable) -> Rows:
     columns = np.zeros((order.size, int(first[-1])), np.uint16 if table.mlogm.size <= 1 << 16 else np.uint32)
     fill_columns(codes, weights, first, columns)
     states = table.states[child.index][order].astype(np.int64)
-    return Rows(codes, columns, first, weights, states, arities, table.mlogm)
-
-
-def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem, table: CountingTable, states: float) -> Stack:
-    """A stack of `size` + 1 nodes with room for all rows, and the root on it, its candidates in their own order:
-    `table` is divided by the parents that the child must have, which have so many joint states."""
-    m, d = rows.codes.shape
+    m, d = codes.shape
     stack = Stack(
         rows=np.empty((size + 1, d), np.uint32),
         ends=np.empty((size + 1, d), np.uint32),
@@ -318,5 +302,5 @@ def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem, table:
     stack.ends[0, : ends.size] = ends
     stack.cells[0] = ends.size
     stack.pairs[0] = child.pairs
-    stack.penalty[0] = penalty_of(problem.parameter, table.arities[child.index], states)
-    return stack
+    stack.penalty[0] = penalty_of(problem.parameter, table.arities[child.index], configurations)
+    return Rows(codes, columns, first, weights, states, arities, table.mlogm), stack

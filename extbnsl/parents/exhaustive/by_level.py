@@ -12,7 +12,6 @@ enumeration can go on.
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,16 +25,23 @@ from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
 from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
-from extbnsl.parents.exhaustive import tasks
-from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules
-from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
+from extbnsl.parents.exhaustive.lattice import (
+    Counts,
+    Required,
+    Rules,
+    drop_hopeless,
+    judge_families,
+    judge_last,
+    next_alive,
+)
+from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
 from extbnsl.parents.pruning import merged
-from extbnsl.scores.counting import CountingTable
-from extbnsl.scores.determinants import Moments
+from extbnsl.scores.counting import CountingTable, count
+from extbnsl.scores.determinants import Moments, determine
 from extbnsl.scores.formula import figures_of
-from extbnsl.scores.tallies import figures_of_cells
+from extbnsl.scores.tallies import figures_of_cells, fill
 
 CHUNK = 1 << 14  # varsets of one task
 MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
@@ -53,6 +59,7 @@ FINENESS = 1000  # of the share that is told
 
 OnProgress = Callable[[Enumeration], None]
 Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
+Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
 
 
 def enumerate_families(
@@ -73,16 +80,20 @@ def enumerate_families(
     be on disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10
     ns per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
     """
-    n = problem.limits.size
     counting = _Counting(problem, rules_of(problem), workers, shelf, observer)
-    found = begun or start_enumeration(n)
+    found = begun or start_enumeration(problem.limits.size)
     if found.level is None:
         found = replace(found, level=lowest_level(problem))
+    return last_known(counting.judged(found, levels), found, on_progress)
+
+
+def last_known(steps: Iterator[Enumeration], found: Enumeration, on_progress: OnProgress) -> Enumeration:
+    """The last of what is known ever more of, `found` being known before; with the reason if it is time to stop, or
+    there is no room. on_progress gets each of it, and may raise Stopped."""
     try:
-        while not found.done and (levels is None or found.complete_to < levels):
-            for known in counting.judge_level(found):
-                found = known
-                on_progress(found)
+        for known in steps:
+            found = known
+            on_progress(found)
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     except BudgetError:
@@ -101,19 +112,14 @@ def rules_of(problem: CountingProblem) -> Rules:
 
 def lowest_level(problem: CountingProblem) -> Level:
     """The empty parent set, which every child may have that does without parents."""
-    n = problem.limits.size
-    total = Counts(np.array([[1, 0]], np.uint64), _of_nothing(problem))
+    table, joint = problem.table, np.zeros(1)
+    if isinstance(table, CountingTable):
+        together = np.bincount(table.base, table.weights).astype(np.int64)
+        form = problem.form
+        joint = table.mlogm[together].sum()[None] if form is None else figures_of_cells(together, form)
+    total = Counts(np.array([[1, 0]], np.uint64), joint)
     free = (problem.limits >= 0) & ~problem.required.any(axis=0)
-    return Level(0, total, total, pack(np.flatnonzero(free).tolist(), n)[None, :])
-
-
-def _of_nothing(problem: CountingProblem) -> NDArray[np.float64]:
-    """T, or the figures, of the empty varset."""
-    table = problem.table
-    if isinstance(table, Moments):
-        return np.zeros(1)
-    together = np.bincount(table.base, table.weights).astype(np.int64)
-    return table.mlogm[together].sum()[None] if problem.form is None else figures_of_cells(together, problem.form)
+    return Level(0, total, total, pack(np.flatnonzero(free).tolist(), free.size)[None, :])
 
 
 @dataclass(frozen=True)
@@ -131,26 +137,29 @@ class _Counting:
         """The largest size of a parent set that may win."""
         return largest_size(self.problem)
 
-    def judge_level(self, found: Enumeration) -> Iterator[Enumeration]:
-        """`found` with ever more of one level judged; the last is ready for the next level, or done.
+    def judged(self, found: Enumeration, levels: int | None) -> Iterator[Enumeration]:
+        """`found` with ever more levels judged; the last is ready for the next level, or done.
 
         Stopped if the shelf has no room for what that takes.
         """
-        level = found.level
-        assert level is not None, "an enumeration that is not done has a level to go on with"
-        if level.size >= self.largest:
-            yield from self._judge_last(found)
-            return
-        begun = level.begun or self._begun(level)
-        self._need_rest(level, begun)
-        found = yield from self._count(found, level, begun)
-        found = yield from self._judge(found)
-        found = yield from self._ready(found)
-        following = self._next_level(found)
-        self.observer(size_judged(found.varsets, level.size, self.largest))
-        yield replace(found, complete_to=level.size, level=following, done=following is None)
+        while not found.done and (levels is None or found.complete_to < levels):
+            level = found.level
+            assert level is not None, "an enumeration that is not done has a level to go on with"
+            if level.size >= self.largest:
+                found = yield from self._judge_last(found)
+                following = None
+            else:
+                found = replace(found, level=replace(level, begun=level.begun or self._begun(level)))
+                self._need_rest(found)
+                found = yield from self._count(found)
+                found = yield from self._judge(found)
+                found = yield from self._ready(found)
+                following = self._next_level(found)
+            self.observer(size_judged(found.varsets, level.size, self.largest))
+            found = replace(found, complete_to=level.size, level=following, done=following is None)
+            yield found
 
-    def _tell(self, size: int, step: int, share: float, part: int = 0, parts: int = 1) -> None:
+    def _tell(self, share: float, size: int, step: int, part: int = 0, parts: int = 1) -> None:
         """Tell the observer that the parent sets of `size` are at a step, of a part of which so much is done."""
         steps = STEPS if size < self.largest else STEPS[: COUNT + 1]
         done = (sum(steps[:step]) + (part + share) / parts * steps[step]) / sum(steps)
@@ -158,20 +167,19 @@ class _Counting:
         self.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
 
     def _each(
-        self, task: Callable, first: int, total: int, most: int, shared: tuple, tell: Callable[[float], None]
+        self, task: Callable, first: int, total: int, most: int, shared: tuple, told: tuple[int, ...]
     ) -> Iterator[Any]:
         """(lo, hi, task(lo, hi, *shared)) for ranges of at most so many that cover [first, total), in their order.
 
-        `tell` hears which share of it is done.
+        told: what the observer is told of beside the share that is done; see `_tell`.
         """
         most = max(1, most)
-        ranges = ((lo, min(lo + most, total)) for lo in range(first, total, most))
-        arguments = ((lo, hi, *shared) for lo, hi in ranges)
+        firsts = range(first, total, most)
+        arguments = ((lo, min(lo + most, total), *shared) for lo in firsts)
         results = self.workers.stream(task, arguments, AHEAD * self.workers.threads, lambda result: None)
-        for number, result in enumerate(results):
-            lo = first + number * most
+        for number, (lo, result) in enumerate(zip(firsts, results, strict=True)):
             if number % TOLD == 0:
-                tell(lo / total)
+                self._tell(lo / total, *told)
             yield lo, min(lo + most, total), result
 
     def _need(self, size: int) -> None:
@@ -179,8 +187,9 @@ class _Counting:
         if not self.shelf.fits(size):
             raise Stopped(MEMORY_LIMIT)
 
-    def _need_rest(self, level: Level, begun: Begun) -> None:
+    def _need_rest(self, found: Enumeration) -> None:
         """Stop unless the shelf has room for the columns of this level that are not there yet."""
+        level, begun = _under_way(found)
         row = level.alive.shape[1] * level.alive.itemsize
         extend = 0 if begun.extend is not None else level.alive.nbytes
         following = 0 if begun.following is not None else row * _needed(begun.places)
@@ -197,16 +206,17 @@ class _Counting:
     def _mark(self, level: Level, last: bool) -> NDArray[np.uint64]:
         """The places of the varsets one larger that are needed: the families of children that are alive, and the parent
         sets of the next level."""
-        size = level.size + 1
-        blocks = -(-int(self.rules.binomials[-1, size]) // BLOCK)
-        self._need((24 if self.rules.required.some else 16) * blocks)
+        size, rules = level.size + 1, self.rules
+        ranks = int(rules.binomials[-1, size])
+        blocks = -(-ranks // BLOCK)
+        self._need((24 if rules.required.some else 16) * blocks)
         column, needed = self.shelf.column((blocks, 2), np.uint64), 0
+        within = pack(np.flatnonzero((rules.limits >= size) & (not last)).tolist(), rules.limits.size)
         more = self._marked_by_required(level, last, blocks)
-        shared = size, level.alive, level.here, not last, more, self.rules
-        tell = partial(self._tell, level.size, MARK)
-        for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, tell):
-            own[:, 1] += np.uint64(needed)
-            column.fill(lo, own)
+        shared = size, level.alive, level.here.places, within, more, rules.binomials
+        for lo, _, own in self._each(mark_needed, 0, ranks, BLOCK * MARKED_BLOCKS, shared, (level.size, MARK)):
+            marked = _needed(own)
+            column.fill(lo // BLOCK, own + np.array([0, needed], np.uint64))
             needed += marked
             self.shelf.touched(8 * size * marked + own.nbytes)
         return column.array()
@@ -222,14 +232,13 @@ class _Counting:
             born = np.flatnonzero((required.least == size) & (self.problem.limits >= size))
             firsts = (np.flatnonzero(self.problem.required[:, x]) for x in born)
             set_ranks(np.array([rank_of(own, self.rules.binomials) for own in firsts], np.int64), marked)
-        shared = size, level.alive, level.here.places, not last, self.rules
-        tell = partial(self._tell, level.size, MARK)
-        for _, _, ranks in self._each(needed_by_required, 0, level.alive.shape[0], CHUNK, shared, tell):
+        shared, total = (size, level.alive, level.here.places, not last, self.rules), level.alive.shape[0]
+        for _, _, ranks in self._each(needed_by_required, 0, total, CHUNK, shared, (level.size, MARK)):
             set_ranks(ranks, marked)
         return marked
 
-    def _judge_last(self, found: Enumeration) -> Iterator[Enumeration]:
-        """`found` with ever more of the largest parent sets judged; in the end it is done.
+    def _judge_last(self, found: Enumeration) -> Steps:
+        """`found` with ever more of the largest parent sets judged.
 
         T of the varsets one larger is not kept: what a task counts it judges.
         """
@@ -239,11 +248,9 @@ class _Counting:
         found = replace(found, level=replace(level, begun=Begun(places)))
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
         shared = size, places, level.alive, (level.below, level.here), self.rules, table
-        most = min(_counted_at_once(table), JUDGED_BYTES // (candidate * size))
-        waiting: list[tasks.Candidates] = []
-        for lo, hi, candidates in self._each(
-            tasks.count_and_judge, found.parts, total, most, shared, partial(self._tell, level.size, COUNT)
-        ):
+        most, told = min(_counted_at_once(table), JUDGED_BYTES // (candidate * size)), (level.size, COUNT)
+        waiting: list[Candidates] = []
+        for lo, hi, candidates in self._each(_count_and_judge, found.parts, total, most, shared, told):
             self.shelf.touched(32 * size * (hi - lo))
             waiting.append(candidates)
             held = candidate * sum(costs.size for _, _, costs in waiting)
@@ -252,24 +259,17 @@ class _Counting:
             found = replace(self._extended(found, waiting), varsets=found.varsets + hi - found.parts, parts=hi)
             waiting = []
             yield found
-        found = replace(self._extended(found, waiting), varsets=found.varsets + total - found.parts, parts=0)
-        self.observer(size_judged(found.varsets, level.size, self.largest))
-        yield replace(found, complete_to=level.size, level=None, done=True)
+        return replace(self._extended(found, waiting), varsets=found.varsets + total - found.parts, parts=0)
 
-    def _count(self, found: Enumeration, level: Level, begun: Begun) -> Steps:
+    def _count(self, found: Enumeration) -> Steps:
         """`found` with T of ever more of the varsets one larger that are needed."""
-        size, table, joint = level.size + 1, self.problem.table, begun.joint
+        level, begun = _under_way(found)
+        joint, table = begun.joint, self.problem.table
         assert joint is not None, "a column to count into"
-        found = replace(found, level=replace(level, begun=begun))
-        before = found.varsets - joint.rows
-        shared = size, begun.places, level.here, self.rules, table
-        most = _counted_at_once(table)
-        tell, total = partial(self._tell, level.size, COUNT), joint.column.array().shape[0]
-        for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, tell):
-            joint.column.fill(lo, own)
+        shared, told = (level.size + 1, begun.places, level.here, self.rules, table), (level.size, COUNT)
+        for lo, hi, own in self._each(_count_joint, joint.rows, joint.length, _counted_at_once(table), shared, told):
             self.shelf.touched(2 * own.nbytes)
-            begun = replace(begun, joint=Filled(joint.column, hi))
-            found = replace(found, varsets=before + hi, level=replace(level, begun=begun))
+            found = replace(_with_rows(found, "joint", lo, own), varsets=found.varsets + hi - lo)
             yield found
         return found
 
@@ -279,25 +279,25 @@ class _Counting:
         level, begun = _under_way(found)
         total, width = level.alive.shape
         extend = begun.extend or Filled(self.shelf.column((total, width), np.uint64), 0)
+        found = replace(found, level=replace(level, begun=replace(begun, extend=extend)))
         shared = level.size, level.alive, (level.below, level.here, _above(begun)), self.rules
-        waiting: list[tasks.Candidates] = []
-        size, candidate = 0, CANDIDATE_BYTES + 8 * width
+        waiting: list[Candidates] = []
+        size, candidate, told = 0, CANDIDATE_BYTES + 8 * width, (level.size, JUDGE)
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
-        tell = partial(self._tell, level.size, JUDGE)
-        for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, tell):
+        for lo, hi, (own, candidates) in self._each(judge_families, extend.rows, total, most, shared, told):
             extend.column.fill(lo, own)
             self.shelf.touched(24 * (level.size + 1) * (hi - lo))
             waiting.append(candidates)
             size += candidate * candidates[1].size
-            if size > self.shelf.memory // 4:
-                found, waiting, size = self._extended(found, waiting), [], 0
-                begun = replace(begun, extend=Filled(extend.column, hi))
-                found = replace(found, level=replace(level, begun=begun))
-                yield found
-        begun = replace(begun, extend=Filled(extend.column, total))
-        return replace(self._extended(found, waiting), level=replace(level, begun=begun))
+            if hi < total and size <= self.shelf.memory // 4:
+                continue
+            begun = replace(begun, extend=Filled(extend.column, hi))
+            found = replace(self._extended(found, waiting), level=replace(level, begun=begun))
+            waiting, size = [], 0
+            yield found
+        return found
 
-    def _extended(self, found: Enumeration, candidates: list[tasks.Candidates]) -> Enumeration:
+    def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
         """`found` with the candidates merged in; those that are not wanted are dropped."""
         if not candidates:
             return found
@@ -320,17 +320,14 @@ class _Counting:
         assert begun.extend is not None, "all parent sets of the level are judged"
         extend, above = begun.extend.column.array(), _above(begun)
         if self.rules.form is not None:
-            self._drop(found, begun.extend, level.size, level.here, above)
+            self._drop(found, begun.extend, level.size, (level.here, above))
         total, width = above.joint.shape[0], extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         found = replace(found, level=replace(level, begun=replace(begun, following=following)))
-        shared = level.size + 1, extend, level.here, above, self.rules
-        most, tell = _rows(width), partial(self._tell, level.size, READY)
-        for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, tell):
-            following.column.fill(lo, own)
+        shared = level.size + 1, extend, level.here, above, self.rules, self.rules.form
+        for lo, hi, own in self._each(next_alive, following.rows, total, _rows(width), shared, (level.size, READY)):
             self.shelf.touched(32 * (level.size + 1) * (hi - lo))
-            begun = replace(begun, following=Filled(following.column, hi))
-            found = replace(found, level=replace(level, begun=begun))
+            found = _with_rows(found, "following", lo, own)
             yield found
         return found
 
@@ -343,27 +340,66 @@ class _Counting:
         if following.rows == 0:
             some = False
         elif self.rules.form is None:
-            some = self._drop(found, following, size, above, above)
+            some = self._drop(found, following, size, (above, above))
         else:
             alive, most = following.column.array(), 1 << 20
             some = any(alive[lo : lo + most].any() for lo in range(0, alive.shape[0], most))
         some = some or bool((self.rules.required.least > size).any())
         return Level(size, level.here, above, following.column.array()) if some else None
 
-    def _drop(self, found: Enumeration, filled: Filled, size: int, counts: Counts, above: Counts) -> bool:
+    def _drop(self, found: Enumeration, filled: Filled, size: int, counts: tuple[Counts, Counts]) -> bool:
         """Drop children from rows of the column of the varsets of `size`, in place, by their families; returns whether
-        any is left. Whoever does it again, because this was cut short, drops the same."""
-        column, array, some = filled.column, filled.column.array(), False
+        any is left. counts: see `drop_hopeless`. Whoever does it again, because this was cut short, drops the same."""
+        array, some, own_size = filled.column.array(), False, _under_way(found)[0].size
         groups = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2)
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
-            shared, some = (size, np.array(children), counts, above, self.rules, tables, array), False
-            tell = partial(self._tell, _under_way(found)[0].size, DROP, part=number, parts=len(groups))
-            for lo, hi, own in self._each(tasks.drop, 0, array.shape[0], _rows(array.shape[1]), shared, tell):
-                column.fill(lo, own)
+            shared, some = (size, np.array(children), counts, self.rules, tables, array), False
+            told, total = (own_size, DROP, number, len(groups)), array.shape[0]
+            for lo, hi, own in self._each(drop_hopeless, 0, total, _rows(array.shape[1]), shared, told):
+                filled.column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())
         return some
+
+
+def _count_joint(
+    lo: int,
+    hi: int,
+    size: int,
+    places: NDArray[np.uint64],
+    below: Counts,
+    rules: Rules,
+    table: CountingTable | Moments,
+) -> NDArray[np.float64]:
+    """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
+    own = np.empty(hi - lo if rules.form is None else (hi - lo, figures_of(rules.form, size)))
+    if isinstance(table, Moments):
+        determine(size, lo, hi, places, rules.binomials, table, own)
+    elif rules.form is None:
+        count(size, lo, hi, places, rules.binomials, table, own)
+    else:
+        fill(size, lo, hi, places, below, rules.binomials, table, rules.form, own)
+    return own
+
+
+def _count_and_judge(
+    lo: int,
+    hi: int,
+    size: int,
+    places: NDArray[np.uint64],
+    alive: NDArray[np.uint64],
+    counts: tuple[Counts, Counts],
+    rules: Rules,
+    table: CountingTable | Moments,
+) -> Candidates:
+    """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
+
+    places: of the varsets of `size`; counts: of level size - 2 and of level size - 1, to which `alive` belongs.
+    """
+    joint = _count_joint(lo, hi, size, places, counts[1], rules, table)
+    found: Candidates = judge_last(lo, hi, size, alive, (*counts, Counts(places, joint)), rules)
+    return found
 
 
 def largest_size(problem: CountingProblem) -> int:
@@ -386,6 +422,15 @@ def _under_way(found: Enumeration) -> tuple[Level, Begun]:
     assert found.level is not None, "a level is being judged"
     assert found.level.begun is not None, "its next one is being counted"
     return found.level, found.level.begun
+
+
+def _with_rows(found: Enumeration, name: str, first: int, rows: NDArray) -> Enumeration:
+    """`found` with these rows, from `first` on, in the column of this name of what is known of the next level."""
+    level, begun = _under_way(found)
+    column = getattr(begun, name).column
+    column.fill(first, rows)
+    grown: dict[str, Any] = {name: Filled(column, first + rows.shape[0])}
+    return replace(found, level=replace(level, begun=replace(begun, **grown)))
 
 
 def _above(begun: Begun) -> Counts:

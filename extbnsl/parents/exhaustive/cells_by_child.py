@@ -27,17 +27,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.core.errors import BudgetError
-from extbnsl.core.events import Observer, StageAdvanced, Warned
+from extbnsl.core.events import Observer, StageAdvanced
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.varsets import as_varsets
-from extbnsl.machine.budgets import too_little_memory
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
-from extbnsl.parents.exhaustive.by_child import Found, with_parts
-from extbnsl.parents.exhaustive.by_level import OnProgress, largest_size
+from extbnsl.parents.exhaustive.by_child import Found, check_room, child_of, with_parts
+from extbnsl.parents.exhaustive.by_level import OnProgress, largest_size, last_known
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import ROUNDING
@@ -68,29 +65,30 @@ def enumerate_between(
     assert problem.form is not None, "a score of cells"
     assert problem.form.by_cells, "a score with a Dirichlet prior"
     found = replace(found, level=None)
-    needed = _needed_bytes(problem, found, workers.threads)
-    if needed > shelf.memory:
-        observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
-        return replace(found, stopped=MEMORY_LIMIT)
+    return last_known(_judge_children(problem, found, workers, shelf, observer), found, on_progress)
+
+
+def _judge_children(
+    problem: CountingProblem, found: Enumeration, workers: Workers, shelf: Shelf, observer: Observer
+) -> Iterator[Enumeration]:
+    """`found` with ever more parts of children judged."""
+    check_room(_needed_bytes(problem, found, workers.threads), shelf, workers, observer)
     if not found.children:
         found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
-    all_children, order, known = _children(problem), _order_of(problem.rows), [found]
-    try:
-        waits = _arguments(problem, known, order, workers)
-        results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
-        while found.children:
-            child = found.children[0]
-            for _ in range(found.parts, max(1, child.variables.size)):
-                found = with_parts(found, [next(results)], problem.slack, workers, shelf)
-                known[0] = found
-                observer(_judging(found, len(all_children)))
-                on_progress(found)
-            found = replace(found, children=found.children[1:], parts=0, pairs=None)
-    except Stopped as stop:
-        return replace(found, stopped=stop.reason)
-    except BudgetError:
-        return replace(found, stopped=DISK_LIMIT)
-    return replace(found, complete_to=int(problem.limits.max()), paired=False, done=True)
+    children, known = int((problem.limits >= 0).sum()), [found]
+    waits = _arguments(problem, known, _order_of(problem.rows), workers)
+    results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
+    while found.children:
+        judged = children - len(found.children)
+        for _ in range(found.parts, max(1, found.children[0].variables.size)):
+            found = known[0] = with_parts(found, [next(results)], problem.slack, workers, shelf)
+            detail = f"child {judged + 1} of {children}"
+            observer(StageAdvanced("scores", judged, children, "", detail=detail))
+            yield found
+        found = replace(found, children=found.children[1:], parts=0, pairs=None)
+        if found.children:
+            yield found
+    yield replace(found, complete_to=int(problem.limits.max()), paired=False, done=True)
 
 
 def levels_worthwhile(problem: CountingProblem) -> int | None:
@@ -104,27 +102,11 @@ def levels_worthwhile(problem: CountingProblem) -> int | None:
     return max(sizes, default=0)
 
 
-def _judging(found: Enumeration, children: int) -> StageAdvanced:
-    """The event that so many children have been judged."""
-    left = len(found.children)
-    return StageAdvanced("scores", children - left, children, "", detail=f"child {children - left + 1} of {children}")
-
-
-def _children(problem: CountingProblem) -> tuple[Child, ...]:
-    """Every child of the problem, with the parents that it may have beside those that it must have."""
-    may = problem.allowed & ~problem.required
-    own = [(x, np.flatnonzero(may[:, x])) for x in np.flatnonzero(problem.limits >= 0).tolist()]
-    return tuple(Child(x, variables, np.ones((variables.size, variables.size), np.uint8)) for x, variables in own)
-
-
 def _dearest_first(problem: CountingProblem, found: Enumeration) -> tuple[Child, ...]:
     """The children in the order in which they are judged: by what the cheapest family known of each costs."""
-
-    def cheapest(child: Child) -> float:
-        costs = found.costs[child.index]
-        return float(costs[0]) if costs.size else math.inf
-
-    return tuple(sorted(_children(problem), key=cheapest, reverse=True))
+    children = np.flatnonzero(problem.limits >= 0).tolist()
+    children.sort(key=lambda x: found.costs[x][0] if found.costs[x].size else math.inf, reverse=True)
+    return tuple(child_of(problem, x) for x in children)
 
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
@@ -217,7 +199,6 @@ def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables
     bits, own = _packed(codes, table.arities[variables])
     later = np.zeros((variables.size + 1, own.shape[1]), np.uint64)
     later[:-1] = np.bitwise_or.accumulate(own[::-1], axis=0)[::-1]
-    fixed = form.kind == TABLES
     return CellTask(
         codes=codes,
         arities=table.arities[variables],
@@ -229,11 +210,9 @@ def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables
         weights=table.weights.astype(np.int64),
         arity=int(table.arities[x]),
         depth=min(int(problem.limits[x] - problem.required[:, x].sum()), variables.size),
-        kind=form.kind,
-        ess=form.ess,
+        form=form,
+        of_arity=int(form.classes[x]),
         mlogm=table.mlogm,
-        fixed_own=form.own[form.classes[x]] if fixed else np.zeros(1),
-        fixed_joint=form.joint if fixed else np.zeros(1),
         slack=problem.slack,
         margin=ROUNDING * (1.0 + float(table.mlogm[-1])),
         tables=tables,
@@ -260,7 +239,7 @@ def _packed(codes: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint
 def _frames(task: CellTask, must: NDArray[np.uint8]) -> CellFrames:
     """A stack with room for the parents that must be, the bytes of a varset, and as many others as a set may have."""
     d, depth, w = task.states.size, task.depth + 1, task.own.shape[1]
-    records = 1 if task.kind == TABLES else task.mlogm.size
+    records = 1 if task.form.kind == TABLES else task.mlogm.size
     return CellFrames(
         row=np.zeros((depth, d), np.uint32),
         cell=np.zeros((depth, d), np.uint32),

@@ -73,18 +73,13 @@ class Required(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What decides which families are wanted; of n variables in ascending arity.
+    """What decides which families are wanted, as a CountingProblem of n variables says it.
 
-    parameter: the cost of a free parameter, 0 where there is a formula;
-    arities, limits (n,) int64: states, and most parents that a child may have;
-    floors (n,) float64: lower bounds of N H(X | anything);
     binomials: see ranks.py;
-    slack: see CountingProblem;
     may (n, w) uint64: the children that each variable may be a parent of;
     required: the parents that must be;
     factors (n,) int64 and step: a parent multiplies a penalty by its factor and adds the step, in nats. Factors ascend.
-    Those of states are the arities, and the step is 0; linear regressions have the factor 1;
-    form: what the figures add up to, None where T is counted.
+    Those of states are the arities, and the step is 0; linear regressions have the factor 1.
     """
 
     parameter: float
@@ -187,28 +182,35 @@ def _costs_less(parents, both, states, penalty, cost, x, other, rules, form):
 _goes_on = either(_gains_enough, _costs_less)
 
 
+@inlined
+def _room(most, words):
+    """Room for so many families: varsets (most, words) uint64, children uint16, costs float64."""
+    return np.empty((most, words), np.uint64), np.empty(most, np.uint16), np.empty(most)
+
+
+@inlined
+def _first(count, found):
+    """Copies of the first `count` families in that room."""
+    return found[0][:count].copy(), found[1][:count].copy(), found[2][:count].copy()
+
+
 @njit
-def judge_families(first, last, size, alive, tables, rules, extend, found):
+def judge_families(first, last, size, alive, tables, rules):
     """Cost the alive families (X, P), P at first <= place < last of level `size`.
 
-    tables: the counts of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
-    parent less, the slack added, is written to found = (varset (m, w), child, cost) arrays; those that larger subsets
-    leave too dear are dropped when it joins the others. extend[place - first] (w,) gets the children for which a
-    superset of P may still be wanted, see `_goes_on`. Returns how many were found.
+    tables: the counts of level size - 1, of size, of size + 1. Returns the children for which a superset of P may still
+    be wanted, see `_goes_on`, (last - first, w); and the families that cost less than each of their subsets with one
+    parent less, the slack added: varsets (m, w), children, costs. Those that smaller subsets leave too dear are dropped
+    when they join the others.
     """
-    alive, tables, rules, found = borrowed((alive, tables, rules, found))
+    alive, tables, rules = borrowed((alive, tables, rules))
     (places_below, below), (places, here), (places_above, above) = tables
-    form, parameter, arities, binomials, slack = (
-        rules.form,
-        rules.parameter,
-        rules.arities,
-        rules.binomials,
-        rules.slack,
-    )
-    factors, step = rules.factors, rules.step
+    parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
+    slack, factors, step, form = rules.slack, rules.factors, rules.step, rules.form
     some_required, must = rules.required.some, rules.required.of
-    varsets, owners, costs = found
     words = alive.shape[1]
+    extend, found = np.zeros((last - first, words), np.uint64), _room((last - first) * arities.size, words)
+    varsets, owners, costs = found
     walk = start_walk(size, binomials)
     members = walk.members
     facets = np.zeros(size, np.uint64)
@@ -217,8 +219,6 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     written = np.int64(0)
     for i in range(first, last):
         block, bits, rank = next_present(block, bits, places)
-        for q in range(words):
-            extend[i - first, q] = 0
         if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
@@ -258,32 +258,25 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                 if _goes_on(here[i], both, states, penalty, cost, x, second if least == x else least, rules, form):
                     grown |= u64(1) << u64(x & 63)
             extend[i - first, q] = grown
-    return written
+    return extend, _first(written, found)
 
 
 @njit
-def judge_last(first, last, size, alive, tables, rules, found):
+def judge_last(first, last, size, alive, tables, rules):
     """Cost the alive families (X, Q - X) of the varsets Q of `size` members, first <= place < last.
 
     A family of the largest parent sets needs what is counted of P + X and of no other varset of its size. So nothing is
     kept of what is most of all that is counted: each range of these varsets is counted, judged and forgotten.
 
     alive: of level size - 1. tables: the counts of level size - 2 and of size - 1; of the varsets Q their places, and
-    T, or the figures, from place `first` on. A family cheaper than each of its subsets with one parent less, the slack
-    added, is written to found = (varset (m, w), child, cost) arrays; there is room for (last - first) size of them.
-    Returns how many were found.
+    T, or the figures, from place `first` on. Returns the families that `judge_families` finds.
     """
-    alive, tables, rules, found = borrowed((alive, tables, rules, found))
+    alive, tables, rules = borrowed((alive, tables, rules))
     (places_below, below), (places_here, here), (places, above) = tables
-    form, parameter, arities, binomials, slack = (
-        rules.form,
-        rules.parameter,
-        rules.arities,
-        rules.binomials,
-        rules.slack,
-    )
-    factors, step = rules.factors, rules.step
+    parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
+    slack, factors, step, form = rules.slack, rules.factors, rules.step, rules.form
     some_required, must = rules.required.some, rules.required.of
+    found = _room((last - first) * size, alive.shape[1])
     varsets, owners, costs = found
     walk = start_walk(size, binomials)
     members = walk.members
@@ -319,10 +312,11 @@ def judge_last(first, last, size, alive, tables, rules, found):
                         break
                 k += 1
             if k == size:
-                _write_rest(members, size, j, varsets, written)
+                write_varset(members, size, varsets, written)
+                varsets[written, x >> 6] ^= u64(1) << u64(x & 63)
                 owners[written], costs[written] = x, cost
                 written += 1
-    return written
+    return _first(written, found)
 
 
 @inlined
@@ -330,16 +324,6 @@ def _rank_without_two(j, k, walk, twice):
     """Rank of the walk's varset without its j-th and its k-th member, j < k."""
     same, down = walk.same, walk.down
     return same[0] - same[j] + down[j + 1] - down[k] + twice[k + 1]
-
-
-@inlined
-def _write_rest(members, size, j, varsets, i):
-    """varsets[i] (w,) uint64 = the members but the j-th."""
-    for q in range(varsets.shape[1]):
-        varsets[i, q] = 0
-    for k in range(size):
-        if k != j:
-            varsets[i, members[k] >> 6] |= u64(1) << u64(members[k] & 63)
 
 
 @inlined
@@ -354,25 +338,12 @@ def keep_below(count, varset):
     return some != u64(0)
 
 
-def _difference(fewer, more, form):
-    """N H(Y | Q - Y) from T of Q - Y and of Q."""
-    return fewer - more
-
-
-def _untold(fewer, more, form):
-    """The same where figures tell nothing of it."""
-    return np.inf
-
-
-_entropy = either(_difference, _untold)
-
-
 @inlined
 def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
     """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q that X may do
     without; spared (w,) is scratch.
 
-    states: of Q jointly; own: what is counted of Q. gain[k] gets what the k-th member adds to the penalty, per (r_X -
+    states: of Q jointly; own: T of Q. gain[k] gets what the k-th member adds to the penalty, per (r_X -
     1), up to the first that leaves no child. Returns whether any child is left.
     """
     parameter, arities, slack = rules.parameter, rules.arities, rules.slack
@@ -389,7 +360,7 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
         if some_required:
             for q in range(left.size):
                 spared[q] = left[q] & must[walk.members[k], q]
-        bound = (_entropy(here[facets[k]], own, rules.form) + slack) / gain[k]
+        bound = (here[facets[k]] - own + slack) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
             count = 0
             while arities[count] - 1 < bound:
@@ -432,8 +403,9 @@ def extended_below(size, walk, extend, places, rules, facets, left):
 
 
 @njit
-def next_alive(first, last, size, extend, below, level, rules, alive):
-    """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
+def next_alive(first, last, size, extend, below, level, rules, form):
+    """The children alive at the varsets Q of `size` members, places first..last, (last - first, w), as far as entropies
+    tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
     H(X | Q - Y) and H(Y | Q - Y), with the slack is at most what Y adds to the penalty (de Campos et al. 2018). For a
@@ -441,11 +413,12 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
     must have: Q - Y is no parent set of X. Figures tell nothing of gains. extend and the counts `below` belong to level
     size - 1, those of `level` to level size.
     """
-    below, rules, alive = borrowed((below, rules, alive))
+    below, rules = borrowed((below, rules))
     (places_here, here), (places, above) = below, level
     arities, limits, binomials, slack = rules.arities, rules.limits, rules.binomials, rules.slack
     some_required, must = rules.required.some, rules.required.of
     words = extend.shape[1]
+    alive = np.empty((last - first, words), np.uint64)
     walk = start_walk(size, binomials)
     members = walk.members
     facets = np.zeros(size, np.uint64)
@@ -470,12 +443,14 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
             if size == 1:  # at larger sets a child is alive only if it is at each of these
                 for q in range(words):
                     left[q] &= rules.may[members[0], q]
-        some = keep_below(words << 6, left) and rules.form is None
-        if some:
+        some = keep_below(words << 6, left)
+        if form is None and some:
             states = _product(members, size, rules.factors)
             some = _gains(size, walk, states, above[i], rules, here, facets, gain, left, spared)
         for q in range(words):
             alive[i - first, q] = left[q]
+        if form is not None:
+            continue
         # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
         larger = 0
         while larger < size and arities[members[larger]] == arities[0]:
@@ -495,9 +470,10 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
                     if some_required and has_child(must, members[k], x):
                         continue
                     joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if _entropy(here[facets[k]], joint, rules.form) + slack <= gain[k] * (arities[x] - 1):
+                    if here[facets[k]] - joint + slack <= gain[k] * (arities[x] - 1):
                         alive[i - first, q] ^= bit
                         break
+    return alive
 
 
 def _least_by_penalty(p, states, size, x, rules, known, form):
@@ -514,17 +490,19 @@ _least = either(_least_by_penalty, _known)
 
 
 @njit
-def drop_hopeless(first, last, size, children, level, above, rules, tables, alive):
-    """Clear each X of `children` from alive[place - first] of P, places first..last of `level`, where no superset of P
-    can cost less than BestScore(X | P) and the slack: what they cost at least is no less.
+def drop_hopeless(first, last, size, children, counts, rules, tables, alive):
+    """alive[first:last], of the varsets P at these places, without each X of `children` for which no superset of P can
+    cost less than BestScore(X | P) and the slack: what they cost at least is no less.
 
     Of T this is floors[X] and the penalty of P: from P to a superset BestScore never rises and the penalty never falls.
-    Figures, those of `level` and of the one `above`, say it by `least_of`. `tables` (byte tables of these children)
-    hold all wanted families of smaller parent sets, or of as large ones too. Child by child, so that a child's tables
-    stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over the other bytes
-    is kept.
+    Figures say it by `least_of`: those of counts, of this level and of the next. `tables` (byte tables of these
+    children) hold all wanted families of smaller parent sets, or of as large ones too. Child by child, so that a
+    child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over
+    the other bytes is kept.
     """
-    children, level, above, rules, tables, alive = borrowed((children, level, above, rules, tables, alive))
+    left_alive = alive[first:last].copy()
+    children, counts, rules, tables, alive = borrowed((children, counts, rules, tables, left_alive))
+    level, above = counts
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
     kept = np.empty(max(1, width.max()), np.uint64)
     listed = _written_out(first, last, size, level.places, rules.factors, rules.binomials, alive)
@@ -557,6 +535,7 @@ def drop_hopeless(first, last, size, children, level, above, rules, tables, aliv
                     if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
                     break
+    return left_alive
 
 
 @inner
@@ -637,46 +616,30 @@ def _inside_high_bytes(c, varset, word, low_block, tables):
 
 
 @njit
-def collect_parents(size, places, alive, binomials, possible):
-    """possible[X] (w,) gets the members of all varsets of `size` at which X is alive. A few ns per varset and child."""
-    places, alive, binomials, possible = borrowed((places, alive, binomials, possible))
-    walk = start_walk(size, binomials)
-    varset = np.empty((1, alive.shape[1]), np.uint64)
-    block, bits = np.int64(0), places[0, 0]
-    for i in range(alive.shape[0]):
-        block, bits, rank = next_present(block, bits, places)
-        if not any_member(alive, i):
-            continue
-        go_to(rank, walk, binomials)
-        write_varset(walk.members, size, varset, np.int64(0))
-        for q in range(alive.shape[1]):
-            left = alive[i, q]
-            while left:
-                x = (q << 6) + np.int64(lowest(left))
-                left &= left - u64(1)
-                for word in range(alive.shape[1]):
-                    possible[x, word] |= varset[0, word]
-
-
-@njit
-def least_alive(size, counts, alive, rules, least):
-    """least[X] float64 becomes what a family of X costs at least whose parents are a varset of `size` at which X is
-    alive, and perhaps more, by the figures. A few ns per varset and child."""
-    counts, alive, rules, least = borrowed((counts, alive, rules, least))
+def alive_together(size, counts, alive, rules, form):
+    """Of each child X what the varsets of `size` at which it is alive say together: the members of all, (n, w); and by
+    figures the least that a family costs whose parents are one of them, and perhaps more, (n,). A few ns per varset and
+    child."""
+    counts, alive, rules = borrowed((counts, alive, rules))
     places, here = counts
-    walk = start_walk(size, rules.binomials)
+    n, words = rules.limits.size, alive.shape[1]
+    possible, least = np.zeros((n, words), np.uint64), np.full(n, np.inf)
+    walk, varset = start_walk(size, rules.binomials), np.empty((1, words), np.uint64)
     block, bits = np.int64(0), places[0, 0]
-    least[:] = np.inf
     for i in range(alive.shape[0]):
         block, bits, rank = next_present(block, bits, places)
         if not any_member(alive, i):
             continue
         go_to(rank, walk, rules.binomials)
+        write_varset(walk.members, size, varset, np.int64(0))
         states = _product(walk.members, size, rules.factors)
-        for q in range(alive.shape[1]):
+        for q in range(words):
             left = alive[i, q]
             while left:
                 x = (q << 6) + np.int64(lowest(left))
                 left &= left - u64(1)
-                own = least_of(here[i], here[i, CELLS], states, x, rules.floors[x], rules.form)
-                least[x] = min(least[x], own)
+                for word in range(words):
+                    possible[x, word] |= varset[0, word]
+                if form is not None:
+                    least[x] = min(least[x], least_of(here[i], here[i, CELLS], states, x, rules.floors[x], form))
+    return possible, least

@@ -22,18 +22,19 @@ from extbnsl.parents.exhaustive.lattice import has_child, place_among
 
 
 @njit
-def mark_needed(lo, hi, size, alive, places, within, binomials, marked):
-    """marked = the places of the varsets of `size` members and lo <= rank < hi that must be counted; returns how many.
+def mark_needed(lo, hi, size, alive, places, within, more, binomials):
+    """The places, in blocks (b, 2) from that of `lo` on, of the varsets of `size` members and lo <= rank < hi that must
+    be counted; counts begin with 0.
 
     Needed is P + X with X alive at P, and what may be the parent set of some child: one of `within` (w,), those that
     may have so many parents, that is alive at each of its subsets with one member less. alive and places: level
     size - 1. Where varsets without their last member are not present, 64 ranks are passed at once. lo is a multiple of
-    64; marked (b, 2) uint64 begins with its block, and the counts in it with 0.
+    64. more: bits, by blocks, of those that are needed anyway, or None.
     """
-    alive, places, within, binomials, marked = borrowed((alive, places, within, binomials, marked))
+    alive, places, within, binomials = borrowed((alive, places, within, binomials))
     walk = start_walk(size, binomials)
     common = np.empty(alive.shape[1], np.uint64)
-    marked[:] = 0
+    marked = np.zeros(((hi - lo + 63) >> 6, 2), np.uint64)
     last = size - 1
     rank = lo
     while rank < hi:
@@ -51,9 +52,11 @@ def mark_needed(lo, hi, size, alive, places, within, binomials, marked):
         rank = min(rank, end)
     needed = u64(0)
     for block in range(marked.shape[0]):
+        if more is not None:
+            marked[block, 0] |= more[(lo >> 6) + block]
         marked[block, 1] = needed
         needed += popcount(marked[block, 0])
-    return needed
+    return marked
 
 
 @inlined

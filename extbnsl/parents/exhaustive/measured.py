@@ -8,24 +8,22 @@ triangular factor of the data, where rounding grows with the root of that, and t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.sentences import Mention, dropped
 from extbnsl.data import Numbers
 from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
-from extbnsl.machine.workers import Workers, unhalted
-from extbnsl.parents.exhaustive.problem import Again, CountingProblem, Families, Group, Source
-from extbnsl.parents.pruning import undominated, with_rounding
+from extbnsl.machine.workers import unhalted
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
+from extbnsl.parents.pruning import in_order, undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, moments, unexplained
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
-from extbnsl.scores.local import canonical_order
 
 DETERMINED = 1e-10  # of the variance of a column: others that leave less determine it
 PART = 1e-4  # of its standard deviation: what a column contributes to one that it determines, at least
@@ -112,7 +110,8 @@ def standardised(numbers: Numbers) -> Standardised:
     deviation = np.sqrt((centred**2).mean(axis=0))
     centred /= deviation * math.sqrt(records)
     factor: NDArray[np.float64] = np.asarray(np.linalg.qr(centred, mode="r"))
-    _check_earlier(factor, numbers)
+    for v in np.flatnonzero(np.diag(factor) ** 2 < DETERMINED).tolist():  # the first that those before it determine
+        _refuse(v, np.flatnonzero(np.abs(np.linalg.solve(factor[:v, :v], factor[:v, v])) > PART), numbers)
     inverse = np.linalg.solve(factor, np.eye(n))
     shares = 1.0 / (inverse**2).sum(axis=1)
     for v in np.flatnonzero(shares < DETERMINED).tolist():
@@ -125,14 +124,6 @@ def standardised(numbers: Numbers) -> Standardised:
 def least_costs(numbers: Numbers) -> list[float]:
     """What a family of each variable costs at least, in nats: what all others leave, without their price."""
     return standardised(numbers).least_costs()
-
-
-def _check_earlier(factor: NDArray[np.float64], numbers: Numbers) -> None:
-    """Raise InputError for the first column that those before it determine."""
-    determined = np.flatnonzero(np.diag(factor) ** 2 < DETERMINED)
-    if determined.size:
-        v = int(determined[0])
-        _refuse(v, np.flatnonzero(np.abs(np.linalg.solve(factor[:v, :v], factor[:v, v])) > PART), numbers)
 
 
 def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
@@ -158,18 +149,13 @@ class Measured(Source):
         """All variables, as they are."""
         return np.arange(self.data.variables)
 
-    @property
-    def named(self) -> Claim:
-        return self.claim
-
     def problem(self, slack: float) -> CountingProblem:
-        columns, constraints, n = self.columns, self.constraints, self.data.variables
-        most = n - 1 if self.claim.max_parents is None else min(self.claim.max_parents, n - 1)
+        columns, constraints = self.columns, self.constraints
         price = GAUSSIAN_BIC.parameter(columns.records)
         return CountingProblem(
             table=moments(columns.factor @ columns.factor.T, columns.least, columns.records),
-            limits=np.minimum(constraints.limits, most),
-            floors=np.full(n, -columns.rounding),
+            limits=constraints.limits,
+            floors=np.full(self.data.variables, -columns.rounding),  # misfits are above the least already
             parameter=OWN_PARAMETERS * price,
             slack=columns.slack(slack),
             form=None,
@@ -192,10 +178,6 @@ class Measured(Source):
         table = given(own.moments, np.isin(self.order, group.parents))
         return replace(own, table=table, parameter=own.parameter + len(group.parents) * own.step)
 
-    def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
-        """The problem as it is: its misfits are above the least already."""
-        return problem
-
     def cost(self, child: int, parents: Sequence[int]) -> float:
         return float(self.columns.costs(child, pack(parents, self.data.variables)[None])[0])
 
@@ -208,24 +190,16 @@ class Measured(Source):
         """In the enumeration a child costs what it costs above its least; less what rounding may do."""
         return least + float(self.columns.own[child] + self.columns.least[child]) - self.columns.rounding
 
-    @property
-    def again(self) -> Again:
-        return partial(_costed_again, self.columns)
+    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        """The families costed again, and those that are wanted of them.
 
-
-def _costed_again(
-    columns: Standardised, child: int, found: Families, slack: float, halt: NDArray[np.uint8]
-) -> Families:
-    """The families costed again, and those that are wanted of them.
-
-    In the enumeration each cost at most its slack more than any of its subsets, and costs have changed by amounts that
-    are all within `spread`: few families are left that one must be compared with.
-    """
-    varsets, before = found
-    costs = columns.costs(child, varsets, halt)
-    spread = float(np.ptp(costs - before))
-    order = canonical_order(varsets, costs)
-    varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
-    wanted = with_rounding(slack, float(np.abs(costs).max()))
-    kept = undominated(varsets, costs, wanted, columns.slack(slack) + spread, halt)
-    return varsets[kept], costs[kept]
+        In the enumeration each cost at most its slack more than any of its subsets, and costs have changed by amounts
+        that are all within `spread`: few families are left that one must be compared with.
+        """
+        varsets, before = found
+        costs = self.columns.costs(child, varsets, halt)
+        spread = float(np.ptp(costs - before))
+        varsets, costs = in_order(varsets, costs)
+        wanted = with_rounding(slack, float(np.abs(costs).max()))
+        kept = undominated(varsets, costs, wanted, self.columns.slack(slack) + spread, halt)
+        return varsets[kept], costs[kept]

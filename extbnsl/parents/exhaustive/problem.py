@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,9 @@ from extbnsl.core.claims import Claim
 from extbnsl.data import Data, Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.kernels.hashing import hashed
+from extbnsl.kernels.hashing import first_slot, hashed, next_slot
 from extbnsl.machine.workers import Workers, chunks
-from extbnsl.parents.constraints import Constraints
+from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
@@ -118,18 +117,14 @@ def counting_problem(
 ) -> CountingProblem:
     """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it.
 
-    It has no floors, and the limits of the claim and of the constraints alone. O(n N log N); InputError if there is no
-    such score.
+    It has no floors, and the limits of the constraints alone, which are those of the claim if no others are given.
+    O(n N log N); InputError if there is no such score.
 
     slack: how much more than the cheapest of its subsets a family may cost, in nats; with none it must cost less.
     """
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
-    n = order.size
-    limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
-    allowed, required = ~np.eye(n, dtype=np.bool_), np.zeros((n, n), np.bool_)
-    if constraints is not None:
-        limits, here = np.minimum(limits, constraints.limits[order]), np.ix_(order, order)
-        allowed, required = constraints.allowed[here], constraints.required[here]
+    constraints = constraints or constraints_of(claim, dataset.names)
+    limits, here = np.minimum(constraints.limits[order], order.size - 1), np.ix_(order, order)
     table = counting_table(rows, weights, dataset.arities[order])
     score = score_of(claim)
     slack = with_rounding(slack, float(table.mlogm[-1]))
@@ -138,7 +133,8 @@ def counting_problem(
         parameter = score.parameter(dataset.records)
     else:
         form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
-    return CountingProblem(table, limits, np.zeros(n), parameter, slack, form, allowed, required)
+    allowed, required = constraints.allowed[here], constraints.required[here]
+    return CountingProblem(table, limits, np.zeros(order.size), parameter, slack, form, allowed, required)
 
 
 Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: parent sets (m, w) and costs (m,)
@@ -151,14 +147,6 @@ class Group:
 
     parents: tuple[int, ...]
     children: tuple[int, ...]
-
-
-class Again(Protocol):
-    """A task for workers; see `Source.again`."""
-
-    def __call__(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
-        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
-        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +167,9 @@ class Source(ABC):
         """The variables that may have parents or be some, as the problem has them."""
 
     @property
-    @abstractmethod
     def named(self) -> Claim:
         """The claim with the full name of its score."""
+        return self.claim
 
     @abstractmethod
     def problem(self, slack: float) -> CountingProblem:
@@ -195,9 +183,9 @@ class Source(ABC):
     def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
         """The problem of the children of a group, given the parents that they all must have if they are its."""
 
-    @abstractmethod
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
-        """The problem with its floors; Stopped if the workers are."""
+        """The problem with its floors, if it has not got them; Stopped if the workers are."""
+        return problem
 
     @abstractmethod
     def cost(self, child: int, parents: Sequence[int]) -> float:
@@ -207,15 +195,14 @@ class Source(ABC):
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         """What a family of these parents and perhaps more costs at least in the enumeration, given its floor."""
 
-    @abstractmethod
     def shifted(self, child: int, least: float) -> float:
         """The lower bound of what families of a child cost, from that of what they cost in the enumeration."""
+        return least
 
-    @property
     @abstractmethod
-    def again(self) -> Again:
-        """The task that gives the families of a child, as the enumeration has found them, with what they cost by the
-        score."""
+    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
+        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
 
     def with_limits(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         """The problem with the limits that follow from its floors; Stopped if the workers are."""
@@ -231,7 +218,7 @@ class Source(ABC):
         In one lattice they share what is counted: a child that must have parents needs varsets there that are mostly
         needed by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to
         that of its limit have to be passed. If that is more work than counting apart all that the child needs
-        (`is_worthwhile`), it is counted apart from those, with all that must have the same parents, in a lattice
+        (`shares`), it is counted apart from those, with all that must have the same parents, in a lattice
         divided by these.
         """
         everyone = tuple(self.order.tolist())
@@ -251,8 +238,15 @@ class Source(ABC):
         return first + tuple(Group(must, tuple(apart[must])) for must in by_size)
 
     def shares(self, x: int, problem: CountingProblem) -> bool:
-        """Whether a child that must have parents is in the lattice of all, which is that of the problem."""
-        return is_worthwhile(problem, x, self.limit(problem, x))
+        """Whether a child that must have parents is in the lattice of all, which is that of the problem.
+
+        It is if passing the ranks of all varsets that it may need is less work than counting those that it does need,
+        at most, without the other children.
+        """
+        n, must, limit = problem.limits.size, int(problem.required[:, x].sum()), self.limit(problem, x)
+        others = int(problem.allowed[:, x].sum()) - must
+        counted = 2 * sum(math.comb(others, size) for size in range(limit - must + 1))
+        return sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
 
     def of_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
         """The problem with the children of a group alone, and without the parents that they all must have as
@@ -271,15 +265,6 @@ class Source(ABC):
 def states_required(problem: CountingProblem, x: int) -> int:
     """The joint states of the parents that a child must have."""
     return math.prod(problem.table.arities[problem.required[:, x]].tolist())
-
-
-def is_worthwhile(problem: CountingProblem, x: int, limit: int) -> bool:
-    """Whether passing the ranks of all varsets that a child with this limit may need is less work than counting those
-    that it does need, at most, without the other children."""
-    n, must = problem.limits.size, int(problem.required[:, x].sum())
-    others = int(problem.allowed[:, x].sum()) - must
-    counted = 2 * sum(math.comb(others, size) for size in range(limit - must + 1))
-    return sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
 
 
 def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
@@ -346,25 +331,21 @@ def _unexplained(lo, hi, rows, weights, hashes, mlogm):
     """
     rows, weights, hashes, mlogm = borrowed((rows, weights, hashes, mlogm))
     d = weights.size
-    bits = 1
-    while (1 << bits) < 2 * d:
-        bits += 1
-    mask, shift = (1 << bits) - 1, u64(64 - bits)
-    slots = np.empty(1 << bits, np.int32)  # the first row of a group, plus one
+    slots = np.empty(2 * d, np.int32)  # the first row of a group, plus one
     together = np.empty(d, np.int64)  # records of the group of which this is the first row
     found = np.zeros(hi - lo)
     for x in range(lo, hi):
         slots[:] = 0
         for i in range(d):
             key = hashes[i] - _hash(x, rows[i, x])
-            at = np.int64(key >> shift)
+            at = first_slot(key, slots)
             together[i] = weights[i]
             first = -1
             while first < 0 and slots[at]:
                 j = slots[at] - 1
                 if hashes[j] - _hash(x, rows[j, x]) == key and _agree(rows[i], rows[j], x):
                     first = j
-                at = (at + 1) & mask
+                at = next_slot(at, slots)
             if first < 0:
                 slots[at] = i + 1
             else:

@@ -209,17 +209,6 @@ def _best(varset, tables, space):
     return tables.costs[first_inside(np.int64(0), varset, np.int64(0), tables.width[0], tables, space.bytes)]
 
 
-@inner
-def _set_order(node, length, stack, bound):
-    """Put the candidates of a node in order of ascending bound."""
-    listed, order, rank = stack.listed[node], stack.order[node], stack.rank[node]
-    places = np.argsort(bound[:length])
-    for p in range(length):
-        order[p] = listed[places[p]]
-        rank[order[p]] = p
-    stack.length[node] = length
-
-
 @njit
 def pair(size, rows, stack, slack, halt, pairs):
     """Clear pairs[Y, Z] that no wanted parent set of `size` variables has; returns 1 for the variables left. Ends early
@@ -345,8 +334,12 @@ def _open(v, task, rows, stack, space):
     least = task.floor + grown(penalty, _fewest_states(listed[top + 1, :own], more, arities))
     if own < more or least >= most:
         return False
-    _set_order(top + 1, own, stack, space.bound)
-    stack.cursor[top + 1] = own - 1
+    order, rank = stack.order[top + 1], stack.rank[top + 1]
+    places = np.argsort(space.bound[:own])
+    for p in range(own):
+        order[p] = listed[top + 1, places[p]]
+        rank[order[p]] = p
+    stack.length[top + 1], stack.cursor[top + 1] = own, own - 1
     return True
 
 

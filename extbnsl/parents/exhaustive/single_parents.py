@@ -1,7 +1,6 @@
 """The families with one parent, before all others: a network and a bound follow from them if counting is stopped."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +9,13 @@ from numpy.typing import NDArray
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
-from extbnsl.kernels.varsets import WORD_BITS, as_varsets, words
+from extbnsl.kernels.varsets import as_varsets, gathered, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.parents.pruning import in_order
 from extbnsl.scores.determinants import LEAST, Moments, given
-from extbnsl.scores.formula import clear, cost_of_tallies, new_tally, tally_cell
-from extbnsl.scores.local import canonical_order
+from extbnsl.scores.formula import cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.penalty import family_penalty, grown
 
 MOST_PARENTS = 16  # of a child: the cheapest are enough until all families are judged
@@ -38,15 +37,10 @@ def with_single_parents(
     start = begun or start_enumeration(n)
     parents, costs = list(start.parents), list(start.costs)
     children = np.flatnonzero(problem.limits >= 0).tolist()
-    costs_of: Callable[..., NDArray[np.float64]] = _single_costs
-    if problem.form is not None:
-        costs_of = _costs_by_cells
-    elif isinstance(problem.table, Moments):
-        costs_of = _costs_by_moments
-    tasks = ((*_arguments(x, problem), workers.halt) for x in children)
+    tasks = ((x, problem, workers.halt) for x in children)
     must = as_varsets(problem.required.T)
     try:
-        found = workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)
+        found = workers.stream(single_costs, tasks, 4 * workers.threads, lambda own: None)
         for x, own in zip(children, found, strict=True):
             varsets, costs_found = _cheapest(x, own, most)
             parents[x], costs[x] = shelf.put(varsets | must[x]), shelf.put(costs_found)
@@ -55,16 +49,21 @@ def with_single_parents(
     return replace(start, parents=tuple(parents), costs=tuple(costs), singles=True)
 
 
-def _arguments(x: int, problem: CountingProblem) -> tuple:
-    """What costing a child's single parents takes: the table is divided by those that it must have, or given them."""
+def single_costs(x: int, problem: CountingProblem, halt: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """The cost of child X with each single parent beside those that it must have, and at X with these alone: (n,).
+
+    Infinity where a parent is not allowed, or is known to be too dear. Ends early when halt[0] is set.
+    """
     must = problem.required[:, x]
     more = problem.allowed[:, x] & ~must & (problem.limits[x] > must.sum())
     if isinstance(problem.table, Moments):
-        return x, more, given(problem.table, must), problem.parameter + int(must.sum()) * problem.step, problem.step
+        parameter = problem.parameter + int(must.sum()) * problem.step
+        return _costs_by_moments(x, more, given(problem.table, must), parameter, problem.step)
     table, states = of_child(problem, x)
-    if problem.form is None:
-        return x, more, table, problem.parameter * states
-    return x, more, table, problem.form, states
+    costs: NDArray[np.float64] = _costs_by_counts(
+        x, more, table, problem.parameter * states, states, problem.form, halt
+    )
+    return costs
 
 
 def _cheapest(x: int, costs: NDArray[np.float64], most: int) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
@@ -73,12 +72,8 @@ def _cheapest(x: int, costs: NDArray[np.float64], most: int) -> tuple[NDArray[np
     better = np.flatnonzero(costs < costs[x])
     if better.size > most:
         better = better[np.argpartition(costs[better], most)[:most]]
-    chosen = np.append(better, x)
-    varsets = np.zeros((chosen.size, words(n)), np.uint64)
-    at = np.arange(better.size)
-    varsets[at, better // WORD_BITS] = np.uint64(1) << (better % WORD_BITS).astype(np.uint64)
-    order = canonical_order(varsets, costs[chosen])
-    return varsets[order], costs[chosen][order]
+    varsets = gathered(np.arange(better.size), better, better.size + 1, n)
+    return in_order(varsets, costs[np.append(better, x)])
 
 
 @inner
@@ -91,24 +86,35 @@ def _spread(counts, mlogm):
 
 
 @njit
-def _single_costs(x, allowed, table, parameter, halt):
-    """The cost of child X with each single parent, float64 (n,), and at X that of the empty set; infinity where the
-    penalty alone is as much as that, or a parent is not allowed. Ends early when halt[0] is set."""
-    allowed, table, parameter, halt = borrowed((allowed, table, parameter, halt))
-    n, arities, mlogm = table.arities.size, table.arities, table.mlogm
-    costs = np.full(n, np.inf)
-    together, alone = _own_counts(x, table)
+def _costs_by_counts(x, allowed, table, parameter, base, form, halt):
+    """`single_costs` of states, `base` being the joint ones of what divides the table. Without a formula infinity where
+    the penalty alone is as much as without parents."""
+    allowed, table, halt = borrowed((allowed, table, halt))
+    arities = table.arities
+    costs = np.full(arities.size, np.inf)
     penalty = family_penalty(parameter, arities[x], 1.0)
-    costs[x] = _spread(together, mlogm) - _spread(alone, mlogm) + penalty
-    for y in range(n):
+    costs[x] = _cost(_own_counts(x, table), base, penalty, x, table.mlogm, form)
+    for y in range(arities.size):
         if halt[0]:
             break
         own = grown(penalty, arities[y])
-        if not allowed[y] or own >= costs[x]:
-            continue
-        parent, both = _counts(x, y, table)
-        costs[y] = _spread(parent, mlogm) - _spread(both, mlogm) + own
+        if allowed[y] and (form is not None or own < costs[x]):
+            costs[y] = _cost(_counts(x, y, table), base * arities[y], own, x, table.mlogm, form)
     return costs
+
+
+@inner
+def _cost(counts, states, penalty, x, mlogm, form):
+    """What a family costs, from the records by joint state of the parents, and by these and the child."""
+    parent, both = counts
+    if form is None:
+        return _spread(parent, mlogm) - _spread(both, mlogm) + penalty
+    parents, families = new_tally(mlogm.size), new_tally(mlogm.size)
+    for m in parent:
+        tally_cell(m, parents)
+    for m in both:
+        tally_cell(m, families)
+    return cost_of_tallies(parents, families, states, x, form)
 
 
 @inner
@@ -136,38 +142,11 @@ def _counts(x, y, table):
 
 
 def _costs_by_moments(
-    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float, halt: NDArray[np.uint8]
+    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float
 ) -> NDArray[np.float64]:
-    """The same by determinants, at once; infinity where a parent is not allowed."""
+    """The same by determinants, at once."""
     matrix = table.matrix
     left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.diag(matrix), 0.0)
     costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter + np.where(allowed, step, np.inf)
     costs[x] = table.half * math.log(matrix[x, x]) - table.least[x] + parameter
-    return costs
-
-
-@njit
-def _costs_by_cells(x, allowed, table, form, base, halt):
-    """The same by a formula, `base` being the joint states of what divides the table; infinity where a parent is not
-    allowed."""
-    allowed, table, form, base, halt = borrowed((allowed, table, form, base, halt))
-    n = table.states.shape[0]
-    costs = np.full(n, np.inf)
-    parents, families = new_tally(table.mlogm.size), new_tally(table.mlogm.size)
-    for y in range(n):
-        if halt[0]:
-            break
-        if y != x and not allowed[y]:
-            continue
-        if y == x:  # the empty set: each base is one state
-            (parent, both), states = _own_counts(x, table), base
-        else:
-            (parent, both), states = _counts(x, y, table), base * table.arities[y]
-        clear(parents)
-        clear(families)
-        for m in parent:
-            tally_cell(m, parents)
-        for m in both:
-            tally_cell(m, families)
-        costs[y] = cost_of_tallies(parents, families, states, x, form)
     return costs

@@ -15,7 +15,6 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Measured, standardised
 from extbnsl.parents.exhaustive.problem import (
-    Again,
     CountingProblem,
     Families,
     Group,
@@ -27,10 +26,10 @@ from extbnsl.parents.exhaustive.problem import (
     varying,
     with_floors,
 )
+from extbnsl.parents.pruning import in_order
 from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named, score_of
-from extbnsl.scores.local import canonical_order
 from extbnsl.scores.score import ParameterScore, most_parents
 
 
@@ -99,19 +98,9 @@ class Counted(Source):
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         return self.score.least(cells_of(self.dataset, child, parents), floor)
 
-    def shifted(self, child: int, least: float) -> float:
-        return least
-
-    @property
-    def again(self) -> Again:
-        return _in_order
-
-
-def _in_order(child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
-    """The families in canonical order; they have their costs."""
-    varsets, costs = found
-    rows = canonical_order(varsets, costs)
-    return np.ascontiguousarray(varsets[rows]), costs[rows]
+    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        """The families in canonical order; they have their costs."""
+        return in_order(*found)
 
 
 def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) -> Source:

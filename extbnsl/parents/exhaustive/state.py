@@ -179,17 +179,10 @@ class Enumeration:
         assert self.paired or self.level is not None or not (self.parts or self.ahead), "a size begins with its pairs"
 
     @property
-    def known_to(self) -> int:
-        """No parent set of at most this many variables costs less than the families found."""
-        return max(self.complete_to, 1 if self.singles else -1)
-
-    @property
-    def families_bytes(self) -> int:
-        return sum(array.nbytes for array in (*self.parents, *self.costs))
-
-    @property
     def version(self) -> int:
-        """What tells the children of a size apart as the search goes on."""
+        """What tells the arrays of a size apart as the search goes on."""
+        if self.level is not None:
+            return self.group
         return (self.group << 40) + ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
 
     def _columns(self) -> Mapping[str, NDArray | Filled]:

@@ -5,7 +5,7 @@ again. So a commit within a size writes what was counted since the last one, and
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +56,8 @@ def write_enumeration(
     before = store.files
     known = {file.name: file for file in before}
     missing = [file for file in (*families, *arrays) if file.name not in known]
-    if _disk_bytes(missing) > store.free:
+    needed = sum(file.bytes for file in missing)
+    if missing and needed + needed // 100 + 2 * HEADER_BYTES > store.free:
         return None
     try:
         for number, file in enumerate(missing):
@@ -86,12 +87,6 @@ def read_enumeration(stored: StoredEnumeration, folder: Path, shelf: Shelf) -> E
     return stored_enumeration(stored.counters, parents, costs, arrays)
 
 
-def _disk_bytes(files: Sequence[_File]) -> int:
-    """About the bytes that these files take, at most."""
-    size = sum(file.bytes for file in files)
-    return size + size // 100 + 2 * HEADER_BYTES if files else 0
-
-
 def _family_files(enumeration: Enumeration) -> list[_File]:
     """The files of the families: their number tells which they are."""
     parents, costs = enumeration.parents, enumeration.costs
@@ -106,9 +101,12 @@ def _family_files(enumeration: Enumeration) -> list[_File]:
 
 def _array_files(enumeration: Enumeration) -> list[_File]:
     """The files of the arrays: each has some rows of one, in their order."""
-    version = enumeration.group if enumeration.level is not None else enumeration.version
     return [
-        _File(names.counting(key, version, number, part.shape[0]), part.nbytes, functools.partial(dict, {key: part}))
+        _File(
+            names.counting(key, enumeration.version, number, part.shape[0]),
+            part.nbytes,
+            functools.partial(dict, {key: part}),
+        )
         for key, array in enumeration.arrays().items()
         for number, part in enumerate(array_pieces(array))
     ]

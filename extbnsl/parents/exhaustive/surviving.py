@@ -13,8 +13,7 @@ from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Observer, Warned
 from extbnsl.data import Data
 from extbnsl.files.shelf import Shelf
-from extbnsl.kernels.ranks import binomial_table
-from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words
+from extbnsl.kernels.varsets import as_varsets, renumber, sizes
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints
@@ -28,7 +27,7 @@ from extbnsl.parents.exhaustive.by_level import (
     size_of_at_most,
 )
 from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
-from extbnsl.parents.exhaustive.lattice import collect_parents, least_alive
+from extbnsl.parents.exhaustive.lattice import alive_together
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
@@ -153,10 +152,17 @@ class _Counting:
         levels = levels_worthwhile(problem) if prior else None
         levels_alone = not prior and (form is not None or isinstance(problem.table, Moments))
         if by_level or levels_alone:
-            given = problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
-            found = enumerate_families(*given)
+            found = enumerate_families(
+                problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
+            )
             if levels_alone and found.stopped in (MEMORY_LIMIT, DISK_LIMIT):
-                self.observer(Warned(_no_room(found, problem)))
+                size = size_of_at_most(found.complete_to + 1, largest_size(problem))
+                self.observer(
+                    Warned(
+                        f"There is no room to count {size}, so that larger families are missing and only a lower bound "
+                        "is proved: give more --memory or --disk, or fewer parents with --max-parents."
+                    )
+                )
             if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None)
@@ -180,15 +186,6 @@ class _Counting:
                 must = self.source.constraints.parents_required(child)
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
-
-
-def _no_room(found: Enumeration, problem: CountingProblem) -> str:
-    """The sentence for a counting by level alone that has to end."""
-    size = size_of_at_most(found.complete_to + 1, largest_size(problem))
-    return (
-        f"There is no room to count {size}, so that larger families are missing and only a lower bound is proved: "
-        "give more --memory or --disk, or fewer parents with --max-parents."
-    )
 
 
 def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
@@ -228,10 +225,10 @@ def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.
     is alive, or, if the level is not known or too large, any. Of a child that the search child by child is through
     with, none is left."""
     level, n = found.level, problem.limits.size
-    rules, least = rules_of(problem), np.zeros(n)
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
-    least_alive(level.size, level.here, level.alive, rules, least)
+    least: NDArray[np.float64]
+    _, least = alive_together(level.size, level.here, level.alive, rules_of(problem), problem.form)
     if found.children:
         least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
     return least
@@ -247,13 +244,12 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
             own = np.union1d(child.variables, np.flatnonzero(problem.required[:, child.index]))
             yield child.index, own, least
         return
-    least, level = max(size, found.known_to + 1), found.level
+    least, level = max(size, 2 if found.singles else 0), found.level
     if level is None or size < 2 or level.alive.size > MOST_ALIVE:
         first = np.arange(min(n, least + 1))  # the others follow from these
         yield from ((x, first[first != x], least) for x in range(n))
         return
-    possible = np.zeros((n, words(n)), np.uint64)
-    collect_parents(level.size, level.here.places, level.alive, binomial_table(n, level.size), possible)
+    possible, _ = alive_together(level.size, level.here, level.alive, rules_of(problem), None)
     for x in range(n):
         yield x, np.flatnonzero(np.unpackbits(as_bytes(possible[x]), count=n, bitorder="little")), least
 
