@@ -55,7 +55,6 @@ class Searched(NamedTuple):
     tables: NDArray[np.float64]  # of the kinds that need no prior: see `Space`
     regrets: NDArray[np.float64]  # STATE_REGRET: by the number of states, for as many as may matter
     may: NDArray[np.bool_]  # (n, n) whether a child may have a parent
-
     must_before: NDArray[np.int32]  # (n, n + 1) how many parents that a child must have come before a variable
     most: NDArray[np.int64]  # parents (n,)
     price: NDArray[np.float64]  # of each joint state of the parents (n,)
