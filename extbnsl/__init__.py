@@ -8,32 +8,9 @@ dictionary.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from extbnsl.core.version import __version__
-from extbnsl.python.api import approximate, best_first, k_best, learn, order
-
-if TYPE_CHECKING:
-    from extbnsl.data import read_csv, read_data
-    from extbnsl.formats.score_reader import read_scores
-    from extbnsl.python.estimator import BayesianNetworkLearner
-    from extbnsl.results.result import Result
-    from extbnsl.scores.local import named_scores as local_scores
-
-__all__ = [
-    "BayesianNetworkLearner",
-    "Result",
-    "__version__",
-    "approximate",
-    "best_first",
-    "k_best",
-    "learn",
-    "local_scores",
-    "order",
-    "read_csv",
-    "read_data",
-    "read_scores",
-]
 
 _HOMES = {
     "BayesianNetworkLearner": ("extbnsl.python.estimator", "BayesianNetworkLearner"),
@@ -42,7 +19,9 @@ _HOMES = {
     "read_csv": ("extbnsl.data", "read_csv"),
     "read_data": ("extbnsl.data", "read_data"),
     "read_scores": ("extbnsl.formats.score_reader", "read_scores"),
+    **{name: ("extbnsl.python.api", name) for name in ("approximate", "best_first", "k_best", "learn", "order")},
 }
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

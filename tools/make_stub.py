@@ -30,7 +30,9 @@ def stub() -> str:
 
 
 def _parts() -> Iterator[str]:
-    functions = [one for name in extbnsl.__all__ if inspect.isfunction(one := getattr(extbnsl, name)) and _is_made(one)]
+    functions = [
+        one for name in sorted(extbnsl.__all__) if inspect.isfunction(one := getattr(extbnsl, name)) and _is_made(one)
+    ]
     yield HEAD + "\n"
     lines = [f"from extbnsl.{module} import {names}" for module, names in MENTIONED.items()]
     lines.append("from extbnsl.core.version import __version__")
@@ -43,7 +45,7 @@ def _parts() -> Iterator[str]:
         homes.setdefault(module, []).append(there if own == there else f"{there} as {own}")
     lines += [f"from {module} import {', '.join(names)}" for module, names in homes.items()]
     yield "\n".join(sorted(lines, key=lambda line: line.split()[1])) + "\n\n"
-    yield "__all__ = [\n" + "".join(f'    "{name}",\n' for name in extbnsl.__all__) + "]\n\n"
+    yield "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(extbnsl.__all__)) + "]\n\n"
     for one in functions:
         yield f"def {one.__name__}(\n{_parameters(one)}) -> {_returned(one)}: ...\n"
     own = getattr(extbnsl, LEARNER).__init__
