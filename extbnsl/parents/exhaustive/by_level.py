@@ -214,7 +214,7 @@ class _Counting:
         within = pack(np.flatnonzero((rules.limits >= size) & (not last)).tolist(), rules.limits.size)
         more = self._marked_by_required(level, last, blocks)
         shared = size, level.alive, level.here.places, within, more, rules.binomials
-        for lo, _, own in self._each(mark_needed, 0, ranks, BLOCK * MARKED_BLOCKS, shared, (level.size, MARK)):
+        for lo, _, own in self._each(_mark, 0, ranks, BLOCK * MARKED_BLOCKS, shared, (level.size, MARK)):
             marked = _needed(own)
             column.fill(lo // BLOCK, own + np.array([0, needed], np.uint64))
             needed += marked
@@ -284,7 +284,7 @@ class _Counting:
         waiting: list[Candidates] = []
         size, candidate, told = 0, CANDIDATE_BYTES + 8 * width, (level.size, JUDGE)
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
-        for lo, hi, (own, candidates) in self._each(judge_families, extend.rows, total, most, shared, told):
+        for lo, hi, (own, candidates) in self._each(_judge, extend.rows, total, most, shared, told):
             extend.column.fill(lo, own)
             self.shelf.touched(24 * (level.size + 1) * (hi - lo))
             waiting.append(candidates)
@@ -325,7 +325,7 @@ class _Counting:
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         found = replace(found, level=replace(level, begun=replace(begun, following=following)))
         shared = level.size + 1, extend, level.here, above, self.rules, self.rules.form
-        for lo, hi, own in self._each(next_alive, following.rows, total, _rows(width), shared, (level.size, READY)):
+        for lo, hi, own in self._each(_ready, following.rows, total, _rows(width), shared, (level.size, READY)):
             self.shelf.touched(32 * (level.size + 1) * (hi - lo))
             found = _with_rows(found, "following", lo, own)
             yield found
@@ -356,11 +356,30 @@ class _Counting:
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             shared, some = (size, np.array(children), counts, self.rules, tables, array), False
             told, total = (own_size, DROP, number, len(groups)), array.shape[0]
-            for lo, hi, own in self._each(drop_hopeless, 0, total, _rows(array.shape[1]), shared, told):
+            for lo, hi, own in self._each(_drop, 0, total, _rows(array.shape[1]), shared, told):
                 filled.column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())
         return some
+
+
+# Kernels as tasks: other processes find a function by its name; of a kernel they would get the code, to compile.
+
+
+def _mark(*given: Any) -> Any:
+    return mark_needed(*given)
+
+
+def _judge(*given: Any) -> Any:
+    return judge_families(*given)
+
+
+def _ready(*given: Any) -> Any:
+    return next_alive(*given)
+
+
+def _drop(*given: Any) -> Any:
+    return drop_hopeless(*given)
 
 
 def _count_joint(
