@@ -26,7 +26,6 @@ from extbnsl.lab.baselines.methods import BaselineMethods
 from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.python.api import finder
 from extbnsl.results.reading import read_text
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
@@ -84,6 +83,7 @@ def solve_in(
     given: argparse.Namespace,
 ) -> int:
     """Do with `problem` as asked, write and print the result; the exit code."""
+    from extbnsl.python.api import finder  # which makes signatures, for callers of Python
     from extbnsl.solver.families import check_claim
 
     check_claim(problem, asked.claim)
