@@ -1,6 +1,4 @@
-"""Text in HTML and SVG, and the page that holds it: one style for all pages. A table of texts, and how Markdown, LaTeX,
-CSV, HTML and a terminal have it.
-"""
+"""Text in HTML and SVG, and the page that holds it: one style for all pages. A table of texts, with its columns."""
 
 import html
 import unicodedata
@@ -36,17 +34,6 @@ figure { margin: 0; } figure svg { max-width: 100%; height: auto; }
   body { margin: 0; max-width: none; } h2, summary { break-after: avoid; }
   table, svg, pre, dl { break-inside: avoid; } }
 """
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "[": "{[}",  # behind the end of a row it would be the beginning of an option
-    "*": "{*}",
-}
 _THIN = "iljtfrI.,:;|!'()[] "
 _JOINERS = "\u200c\u200d"  # which words and emoji need
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that are no text, or turn its direction
@@ -111,12 +98,6 @@ class Grid:
         assert all(len(row) == len(self.head) for row in self.rows), "a text for each column"
 
 
-def plain(grid: Grid) -> str:
-    """For a terminal: the first column to the left, the others to the right."""
-    lines = [grid.title, "", *aligned([grid.head, *grid.rows], 1), *(["", grid.note] if grid.note else [])]
-    return "\n".join(lines)
-
-
 def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
     """Rows of as many texts as lines with columns, so many of them to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -125,52 +106,6 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
         "  ".join(side(text, width) for side, text, width in zip(sides, row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def markdown(grid: Grid) -> str:
-    """A section of Markdown."""
-    rows = [[in_markdown(text) for text in row] for row in (grid.head, *grid.rows)]
-    rule = ["---", *["---:"] * (len(grid.head) - 1)]
-    lines = [f"| {' | '.join(row)} |" for row in (rows[0], rule, *rows[1:])]
-    note = ["", in_markdown(grid.note)] if grid.note else []
-    return "\n".join([f"## {in_markdown(grid.title)}", "", *lines, *note, ""])
-
-
-def in_markdown(text: str) -> str:
-    """The text without anything that Markdown takes for more than text."""
-    return "".join(f"\\{sign}" if sign in "\\|*_<`[]&$~" else sign for sign in " ".join(text.split()))
-
-
-def latex(grid: Grid) -> str:
-    """A LaTeX table that needs the package booktabs."""
-    rows = [" & ".join(map(in_latex, row)) + r" \\" for row in (grid.head, *grid.rows)]
-    caption = in_latex(f"{grid.title}. {grid.note}".strip() if grid.note else grid.title)
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{caption}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(grid.head) - 1)}}}",
-            r"\toprule",
-            rows[0],
-            r"\midrule",
-            *rows[1:],
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def in_latex(text: str) -> str:
-    """The text without anything that LaTeX takes for more than text."""
-    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
-
-
-def html_table(grid: Grid) -> str:
-    """A section of HTML."""
-    return f"<section>\n<h2>{escaped(grid.title)}</h2>\n{html_rows(grid)}</section>\n"
 
 
 def html_rows(grid: Grid) -> str:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from extbnsl.core.errors import InputError
 from extbnsl.drawing import markup
-from extbnsl.drawing.markup import html_table, in_markdown, latex, markdown, plain
 from extbnsl.files.atomic import write_atomically, write_failure
 from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.rows import Row, called, csv_of
 from extbnsl.lab.campaign.spec import Campaign
 from extbnsl.lab.report.plots import pictures_of
 from extbnsl.lab.report.tables import Picture, Report, comparison_of, contradictions, failures, overview, table_of
+from extbnsl.lab.report.texts import html_table, in_markdown, latex, markdown, plain
 
 WHITE_PICTURES = "@media (prefers-color-scheme: dark) { figure svg { background: #ffffff; border-radius: 4px; } }\n"
 

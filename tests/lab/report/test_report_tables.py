@@ -10,12 +10,13 @@ import pytest
 from made_rows import row
 
 from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT
-from extbnsl.drawing.markup import Grid, html_table, in_latex, in_markdown, latex, markdown, plain
+from extbnsl.drawing.markup import Grid
 from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES
 from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, csv_of
 from extbnsl.lab.campaign.spec import Column, Comparison, Table
 from extbnsl.lab.report.tables import MARKS, MEANING, comparison_of, failures, formatted, overview, p_value, table_of
+from extbnsl.lab.report.texts import html_table, in_latex, in_markdown, latex, markdown, plain
 
 ODD = "a|b & c_d % $e$ #f {g} ~h ^i \\j <script>alert(1)</script> [k] *l* `m` \"n\" 'o'"
 
