@@ -12,7 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from extbnsl.drawing.markup import Grid, plain
+from extbnsl.drawing.markup import Grid
+from extbnsl.lab.report.texts import plain
 
 NONE = "none"
 KINDS = (
