@@ -198,11 +198,13 @@ def _advance_first(candidates, closed, streams, rule):
 @njit
 def begin(candidates, closed, streams, rule):
     """Close the empty set and each candidate alone, and open their streams. O(m arities log m)."""
+    candidates, closed, streams, rule = borrowed((candidates, closed, streams, rule))
     members = np.empty(closed.members.shape[1], np.int32)
     insert(u64(0), members, 0, candidates.alone, candidates.price, 1.0, closed)
     for place in range(candidates.variables.size):
         members[0] = place
-        penalty, configurations = _penalty(0, place, candidates, closed), joined(1.0, place, candidates)
+        configurations = joined(1.0, place, candidates)
+        penalty = candidates.price * configurations
         number = insert(place_hash(place), members, 1, candidates.misfits[place], penalty, configurations, closed)
         closed.least[number] = min(closed.costs[number], closed.costs[0])
         closed.ceilings[number] = min(closed.least[number], candidates.caps[place])
