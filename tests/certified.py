@@ -3,10 +3,9 @@
 from functools import cache
 
 import numpy as np
-import pytest
 from cases import chained_numbers, random_dataset, scores_of, side_by_side, wishful
 from flat import solve
-from patching import make_thorough, make_unsearchable
+from patching import everything_pays, searchable, sized
 
 from extbnsl import learn
 from extbnsl.kernels.varsets import words
@@ -76,9 +75,7 @@ def has_passes(component):
 @cache
 def of_numbers(seed, n, records=60, **how):
     """The result on random columns of numbers, each search being one for which everything is worth doing."""
-    with pytest.MonkeyPatch.context() as patch:
-        make_thorough(patch)
-        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # no cuts of three, which leave little to do
+    with everything_pays(), sized(TRIPLES=0):  # no cuts of three, which leave little to do
         numbers = chained_numbers(np.random.default_rng(seed), n, records)
         return learn(numbers, score="gaussian-bic", threads=1, **how)
 
@@ -107,9 +104,7 @@ def with_cuts_of_three():
 @cache
 def probed():
     """Results that took polishing and, where that is not enough, probing, by single clusters."""
-    with pytest.MonkeyPatch.context() as patch:
-        make_thorough(patch)
-        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # no cuts of three, which leave little to do
+    with everything_pays(), sized(TRIPLES=0):  # no cuts of three, which leave little to do
         return [solve(random_dataset(np.random.default_rng(seed), 7, 200), threads=1) for seed in range(24, 33)]
 
 
@@ -124,9 +119,7 @@ def searched():
 def branched():
     """Local scores, and a result that took a tree of branching."""
     scores = scores_of(wishful(5, 6))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # cuts of three would leave nothing to branch on
-        make_unsearchable(patch, 3)
+    with sized(TRIPLES=0), searchable(3):  # cuts of three would leave nothing to branch on
         return scores, solve(scores, threads=1, fixing=False)
 
 
@@ -134,7 +127,5 @@ def branched():
 def in_pieces():
     """Local scores, and a result of pieces that a search, branching and multipliers settled."""
     scores = scores_of(side_by_side([wishful(seed, n) for seed, n in ((0, 3), (1, 5), (2, 5))]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
-        make_unsearchable(patch, 4)
+    with sized(TRIPLES=0), searchable(4):
         return scores, solve(scores, threads=1)

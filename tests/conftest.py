@@ -1,13 +1,15 @@
 """Fixtures of all tests."""
 
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import patching
 import pytest
-from patching import make_thorough
 
 import extbnsl
 
@@ -45,6 +47,93 @@ def _hangups() -> Iterator[None]:
 
 
 @pytest.fixture
-def thorough(monkeypatch: pytest.MonkeyPatch) -> None:
+def here(tmp_path: Path) -> Iterator[Path]:
+    """A folder of its own, which the test works in."""
+    with contextlib.chdir(tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def until_it_ends() -> Iterator[Callable[..., Callable[..., Any]]]:
+    """Makes of an effect of `patching` what begins it, each time that it is called. All end with the test, the last
+    first: so several may change the same."""
+    with contextlib.ExitStack() as effects:
+        yield lambda effect: lambda *given, **how: effects.enter_context(effect(*given, **how))
+
+
+@pytest.fixture
+def sizes(until_it_ends: Any) -> Callable[..., None]:
+    """Gives constants of the program other values, by their names in `HOMES` of `patching`."""
+    return until_it_ends(patching.sized)
+
+
+@pytest.fixture
+def failing(until_it_ends: Any) -> Callable[..., None]:
+    """Lets the system refuse a call: its name, such as "os.fsync", an errno, and of which arguments, if not of all."""
+    return until_it_ends(patching.failing)
+
+
+@pytest.fixture
+def forbidden(until_it_ends: Any) -> Callable[..., None]:
+    """Lets nobody use any folder or file, or those that a function of place and mode denies."""
+    return until_it_ends(patching.forbidden)
+
+
+@pytest.fixture
+def calls(until_it_ends: Any) -> Callable[[str, str], list[patching.Call]]:
+    """Records the calls of a function of the package, by its module and name, and changes nothing."""
+    return until_it_ends(patching.recorded)
+
+
+@pytest.fixture
+def running_out(until_it_ends: Any) -> Callable[..., None]:
+    """Lets time, memory or disk run out in a function, by the module that calls it, and its name."""
+    return until_it_ends(patching.running_out)
+
+
+@pytest.fixture
+def signalling(until_it_ends: Any) -> Callable[..., None]:
+    """Lets a signal come whenever a function is called, by the module that calls it, and its name."""
+    return until_it_ends(patching.signalling)
+
+
+@pytest.fixture
+def rounds_of_search(until_it_ends: Any) -> Callable[[int], None]:
+    """Lets the search over orders take so many rounds, whatever the time."""
+    return until_it_ends(patching.rounds_of_search)
+
+
+@pytest.fixture
+def solving(until_it_ends: Any) -> Callable[..., None]:
+    """Lets the commands get an answer that nobody searches for: a result, or an error."""
+    return until_it_ends(patching.solving)
+
+
+@pytest.fixture
+def uninstalled(until_it_ends: Any) -> Callable[[str], None]:
+    """Lets a package be one that is not installed."""
+    return until_it_ends(patching.uninstalled)
+
+
+@pytest.fixture
+def poor_incumbents(until_it_ends: Any) -> Callable[[], list[Any]]:
+    """Lets the solver begin with the network of the variables as they stand, which search alone improves."""
+    return until_it_ends(patching.poor_incumbents)
+
+
+@pytest.fixture
+def searchable(until_it_ends: Any) -> Callable[[int], None]:
+    """Lets pieces of more variables than a number be too large for a search, so that branching has to prove them."""
+    return until_it_ends(patching.searchable)
+
+
+@pytest.fixture
+def thorough(until_it_ends: Any) -> None:
     """Every search counts as one for which everything is worth doing."""
-    make_thorough(monkeypatch)
+    until_it_ends(patching.everything_pays)()
+
+
+@pytest.fixture
+def fast_disk(until_it_ends: Any) -> None:
+    """Nobody waits for the disk."""
+    until_it_ends(patching.fast_disk)()

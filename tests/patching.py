@@ -1,10 +1,24 @@
-"""Changing a name of the package for a test wherever it is used: one place, not one for each import."""
+"""What tests change in the package or the system while they run, each by a context manager that says what is so then.
 
+A name of the package is changed wherever it is used: one place, not one for each import. `conftest.py` has fixtures of
+most, which end with the test."""
+
+import ast
+import contextlib
 import functools
 import importlib
+import inspect
+import itertools
+import math
+import os
 import pkgutil
+import signal
+import sys
+from typing import NamedTuple
 
 import numpy as np
+import pytest
+from hypothesis import strategies as st
 
 import extbnsl
 from extbnsl.orders.local_search import Incumbent, improve_order
@@ -17,32 +31,201 @@ def modules():
     return tuple(importlib.import_module(module.name) for module in found if not module.name.endswith("__main__"))
 
 
+@functools.cache
+def takes(module, name):
+    """Whether a module has a name from another one: small numbers of the same name are the same object in both."""
+    statements = ast.walk(ast.parse(inspect.getsource(module)))
+    return any(isinstance(one, ast.ImportFrom) and name in {taken.name for taken in one.names} for one in statements)
+
+
 def patch_everywhere(patch, home, name, value):
     """Let `name` of the module `home` of the package be `value` there and in every module that took it from there."""
-    original = getattr(importlib.import_module(f"extbnsl.{home}"), name)
+    owner = importlib.import_module(f"extbnsl.{home}")
+    original = getattr(owner, name)
     for module in modules():
-        if module.__dict__.get(name) is original:
+        if module.__dict__.get(name) is original and (module is owner or takes(module, name)):
             patch.setattr(module, name, value)
 
 
-SMALL = {
+@contextlib.contextmanager
+def in_place_of(home, name, make):
+    """The program while in place of a function of it stands what `make` makes of that function."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch_everywhere(patch, home, name, make(getattr(importlib.import_module(f"extbnsl.{home}"), name)))
+        yield
+
+
+@contextlib.contextmanager
+def called_by(module, name, make):
+    """The program while one module of it calls, in place of a function, what `make` makes of that function."""
+    with pytest.MonkeyPatch.context() as patch:
+        owner = importlib.import_module(f"extbnsl.{module}")
+        patch.setattr(owner, name, make(getattr(owner, name)))
+        yield
+
+
+# The home of each constant that tests change, so that a small problem meets what otherwise a large one does. A name
+# that several modules have is called by module and name.
+HOMES = {
+    "ADVANCE_SECONDS": "run.progress",
+    "BATCH": "bounds.lp.probing",
     "BESIDE_CLUSTERS": "bounds.groups",
+    "BLOCKS": "kbest.halves",
+    "CELLS_PER_TASK": "parents.exhaustive.problem",
+    "CELL_SECONDS": "solver.approximate",
+    "CHUNK_CHARACTERS": "formats.score_reader",
     "CHUNK_NODES": "search.tasks",
     "CHUNK_TARGETS": "search.tasks",
+    "COMMIT_PART": "solver.approximation",
+    "COMMIT_SHARE": "proof.commits",
+    "EXCHANGED": "parents.explored.neighbours",
+    "FAMILIES": "results.ranked",
     "FAMILIES_READ": "search.score_cache",
     "FENCE_NODES": "search.runs",
+    "FEWEST_NODES": "proof.incumbents",
+    "FIRST_NODES": "lab.baselines.nodes",
+    "GRACE": "solver.approximate",
+    "LARGEST_TABLE": "formats.bif",
     "LEAST_SOURCES": "search.layers",
     "LEAST_TASK_BYTES": "search.layers",
+    "LESS": "lab.baselines.integer",
+    "LONG": "orders.local_search",
     "LOW_BITS": "search.problem",
+    "MANY_EDGES": "proof.guide",
+    "MANY_RECORDS": "data.table",
+    "MANY_VARIABLES": "orders.population",
+    "MERGED": "parents.exhaustive.by_level",
+    "MOMENT": "orders.local_search",
+    "MOST_EDGES": "kbest.below",
+    "MOST_MEETINGS": "kbest.halves",
+    "MOST_NAMED": "parents.exhaustive.surviving",
+    "MOST_NETWORKS": "verify.complete",
+    "MOST_OF_PART": "results.reading",
+    "MOST_SHARE": "search.layers",
+    "NODE_NS": "proof.guide",
+    "PAGES_HELD": "files.shelf",
+    "PASSED": "parents.exhaustive.problem",
+    "PIECE_BYTES": "files.arrays",
+    "QUICK": "orders.local_search",
+    "ROUGH": "cli.outlook",
+    "SILENCE_SECONDS": "run.progress",
+    "SOLUTIONS": "proof.bounding",
+    "STOP_SECONDS": "proof.commits",
     "TASKS_PER_THREAD": "search.layers",
-    "WIDEST": "bounds.groups",
-}  # the home of each constant that is small, so that a small problem meets what otherwise a large one does
+    "TRIPLES": "bounds.lp.program",
+    "WINDOW": "bounds.lp.polish",
+    "a_star.EDGES": "lab.baselines.a_star",
+    "approximation.COMMIT_SECONDS": "solver.approximation",
+    "below.CHUNK": "kbest.below",
+    "below.MOST_NODES": "kbest.below",
+    "below.STEPS": "kbest.below",
+    "bn_graph.PORTION": "lab.baselines.bn_graph",
+    "branching.EFFORT": "bounds.lp.branching",
+    "branching.NODE_BYTES": "bounds.lp.branching",
+    "branching.TOLD": "bounds.lp.branching",
+    "by_level.CHUNK": "parents.exhaustive.by_level",
+    "by_level.TOLD": "parents.exhaustive.by_level",
+    "cells_by_child.FEW": "parents.exhaustive.cells_by_child",
+    "cells_by_child.MANY": "parents.exhaustive.cells_by_child",
+    "commits.COMMIT_SECONDS": "proof.commits",
+    "complete.CHUNK": "verify.complete",
+    "complete.LARGEST": "verify.complete",
+    "complete.MOST_STEPS": "verify.complete",
+    "complete.STEPS": "verify.complete",
+    "completions.TABLE": "lab.baselines.completions",
+    "components.MOST_LISTED": "solver.components",
+    "components.WIDEST": "solver.components",
+    "constants.MOST_FAMILIES": "kbest.constants",
+    "cycles.BEGINNING": "lab.baselines.cycles",
+    "cycles.STEPS": "lab.baselines.cycles",
+    "data_families.AHEAD": "verify.data_families",
+    "data_families.PAIRS": "verify.data_families",
+    "data_families.ROOM": "verify.data_families",
+    "depth_first.EDGES": "lab.baselines.depth_first",
+    "dynamic.BLOCK_BITS": "lab.baselines.dynamic",
+    "facts.MOST_DRAWN": "results.facts",
+    "families.MOST_FAMILIES": "verify.families",
+    "groups.WIDEST": "bounds.groups",
+    "growing.SETS": "orders.growing",
+    "guide.FEWEST_EDGES": "proof.guide",
+    "guide.SHARE": "proof.guide",
+    "halves.STEPS": "kbest.halves",
+    "integer.FEW": "lab.baselines.integer",
+    "layered.CHUNK": "lab.baselines.layered",
+    "listing.COUNTED": "solver.listing",
+    "neighbours.TRIED": "parents.explored.neighbours",
+    "networks.PAIRS": "kbest.networks",
+    "nodes.SHARES": "lab.baselines.nodes",
+    "order_search.CHUNK": "verify.order_search",
+    "order_search.FEWEST": "verify.order_search",
+    "others.MOST_VARIABLES": "verify.others",
+    "outputs.MOST_ENTRIES": "results.outputs",
+    "parameters.MOST_ENTRIES": "networks.parameters",
+    "polish.STALE": "bounds.lp.polish",
+    "population.NUMBER": "orders.population",
+    "program.COLUMNS": "bounds.lp.program",
+    "program.FEWEST": "bounds.lp.program",
+    "program.ROWS": "bounds.lp.program",
+    "program.SLACK": "bounds.lp.program",
+    "pruning.FEW": "parents.pruning",
+    "reading.MOST_BYTES": "results.reading",
+    "regression_families.ROOM": "verify.regression_families",
+    "resampling.DRAWN": "data.resampling",
+    "rescoring.MOST_CELLS": "verify.rescoring",
+    "scope.MOST_LISTED": "kbest.scope",
+    "score_reader.CHUNK": "formats.score_reader",
+    "score_writer.CHUNK": "formats.score_writer",
+    "summary.MOST_LISTED": "cli.summary",
+    "text.BLOCK": "data.text",
+    "varsets.ROWS": "kernels.varsets",
+    "workers.GRACE_SECONDS": "machine.workers",
+}
+
+SMALL_SEARCH = {
+    "groups.WIDEST": 3,
+    "BESIDE_CLUSTERS": 3,
+    "LOW_BITS": 1,
+    "FENCE_NODES": 2,
+    "LEAST_SOURCES": 2,
+    "LEAST_TASK_BYTES": 400,
+}  # under which a search of a few variables has groups, blocks, fences and many tasks
+
+SMALL_CHUNKS = {"TASKS_PER_THREAD": 1000, "CHUNK_NODES": 2, "CHUNK_TARGETS": 3, "FENCE_NODES": 2}  # of a search
+COMMIT_ALWAYS = {"commits.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf}  # at every chance
 
 
-def shrink(patch, **values):
-    """Let these of the constants in SMALL have other values."""
-    for name, value in values.items():
-        patch_everywhere(patch, SMALL[name], name, value)
+def some_sizes(data):
+    """Such sizes of a search as hypothesis draws."""
+    return {
+        "LOW_BITS": data.draw(st.integers(1, 4)),
+        "LEAST_SOURCES": data.draw(st.sampled_from([1, 4, 50])),
+        "LEAST_TASK_BYTES": data.draw(st.sampled_from([1, 500, 10_000])),
+    }
+
+
+@contextlib.contextmanager
+def sized(given=(), /, **more):
+    """The program while constants have other values, by their names in HOMES."""
+    with pytest.MonkeyPatch.context() as patch:
+        for called, value in (dict(given) | more).items():
+            patch_everywhere(patch, HOMES[called], called.rpartition(".")[2], value)
+        yield
+
+
+@contextlib.contextmanager
+def failing(call, number, when=lambda *given: True):
+    """The system while it refuses a call, such as "os.fsync", with an error: any, or those of which `when` says so."""
+    module, _, name = call.rpartition(".")
+    real = getattr(pkgutil.resolve_name(module), name)
+
+    def refuse(*given, **how):
+        if when(*given):
+            raise OSError(number, os.strerror(number))
+        return real(*given, **how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(call, refuse)
+        yield
 
 
 def as_they_stand(tables, n, workers, seed, effort, on_better, feasible=None):
@@ -51,19 +234,149 @@ def as_they_stand(tables, n, workers, seed, effort, on_better, feasible=None):
     return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables)[1])
 
 
-def make_incumbents_poor(patch):
-    """The first network is that of the variables as they stand, and linear programs lead to none."""
-    patch.setattr("extbnsl.proof.incumbents.search_orders", as_they_stand)
-    patch.setattr("extbnsl.proof.prove.find_better_rounded", lambda *given: False)
+@contextlib.contextmanager
+def poor_incumbents(rounding=False):
+    """The solver while its first network is that of the variables as they stand, and solutions of linear programs lead
+    to none, unless `rounding`; gives a list that grows by each of these solutions."""
+    solutions = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extbnsl.proof.incumbents.search_orders", as_they_stand)
+        if not rounding:
+            patch.setattr("extbnsl.proof.prove.find_better_rounded", lambda *given: solutions.append(1) or False)
+        yield solutions
 
 
-def make_thorough(patch):
-    """Every search counts as one for which everything is worth doing."""
-    patch_everywhere(patch, "proof.guide", "MANY_EDGES", 0)
-    patch.setattr("extbnsl.proof.guide.SHARE", 1e30)
+def everything_pays():
+    """The solver while every search counts as one for which everything is worth doing."""
+    return sized({"MANY_EDGES": 0, "guide.SHARE": 1e30})
 
 
-def make_unsearchable(patch, largest):
-    """Pieces of more variables than `largest` cannot be searched, so that branching has to prove them."""
-    patch.setattr("extbnsl.proof.bounding.WORD_BITS", largest)
-    patch.setattr("extbnsl.proof.guide.WORD_BITS", largest)
+@contextlib.contextmanager
+def searchable(largest):
+    """The solver while pieces of more variables than `largest` cannot be searched, so that branching proves them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("bounding", "guide"):
+            patch.setattr(f"extbnsl.proof.{module}.WORD_BITS", largest)
+        yield
+
+
+class Call(NamedTuple):
+    """What a function was given by position, and what it returned."""
+
+    given: tuple
+    found: object
+
+
+@contextlib.contextmanager
+def recorded(home, name):
+    """The calls of a function of the package, as they are made: what each was given, and what it returned."""
+    calls = []
+
+    def make(real):
+        def record(*given, **how):
+            found = real(*given, **how)
+            calls.append(Call(given, found))
+            return found
+
+        return record
+
+    with in_place_of(home, name, make):
+        yield calls
+
+
+@contextlib.contextmanager
+def solving(answer, *told):
+    """The commands while their solver tells some events and then answers with a result, with an error that it raises,
+    or with what a function makes of what it is given."""
+
+    def solve(*given, observer, **how):
+        for event in told:
+            observer(event)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer(*given, observer=observer, **how) if callable(answer) else answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extbnsl.solver.solve.solve", solve)
+        yield
+
+
+def too_large(module, bytes_of):
+    """The program while what a module asks a function for the size of would take a petabyte."""
+    return called_by(module, bytes_of, lambda real: lambda *given: 1 << 50)
+
+
+@contextlib.contextmanager
+def forbidden(denied=lambda place, mode: True):
+    """The system while nobody may use places of which `denied` says so, in that mode of `os.access`: all of them, if
+    nothing is given."""
+    real = os.access
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "access", lambda place, mode: not denied(place, mode) and real(place, mode))
+        yield
+
+
+def running_out(module, name, error, at=1):
+    """The program while a function that a module calls, from call number `at` on, raises what says that time, memory
+    or disk has run out."""
+    numbers = itertools.count(1)
+
+    def make(real):
+        def call(*given, **how):
+            if next(numbers) >= at:
+                raise error
+            return real(*given, **how)
+
+        return call
+
+    return called_by(module, name, make)
+
+
+def signalling(module, name, number=signal.SIGINT):
+    """The program while it gets a signal whenever a module calls a function."""
+
+    def make(real):
+        def call(*given, **how):
+            os.kill(os.getpid(), number)
+            return real(*given, **how)
+
+        return call
+
+    return called_by(module, name, make)
+
+
+@contextlib.contextmanager
+def stopped_by(stop):
+    """The commands while `stop` says whether a signal has asked them to end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extbnsl.machine.interrupts.Interrupts.stop", stop)
+        yield
+
+
+def rounds_of_search(number):
+    """The search over orders while it takes so many rounds, whatever the time: without any, its network is a random
+    one."""
+    return in_place_of(
+        "orders.population", "search_lists", lambda real: lambda *given, **how: real(*given, **how | {"rounds": number})
+    )
+
+
+def kept_on_disk():
+    """The solver while it has no memory to keep what it counts in."""
+    return in_place_of("files.shelf", "Shelf", lambda real: lambda memory, store: real(0, store))
+
+
+@contextlib.contextmanager
+def uninstalled(package):
+    """Python while a package cannot be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, package, None)
+        yield
+
+
+@contextlib.contextmanager
+def fast_disk():
+    """The system while nobody waits for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield

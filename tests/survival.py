@@ -1,22 +1,19 @@
 """A small solve with a search of several layers that writes every run to files and commits at every chance."""
 
+import contextlib
 import math
-import os
 import threading
 
 import numpy as np
+import pytest
 from cases import dataset_of, random_dataset
 from disk import Disk
 from flat import solve
-from patching import make_incumbents_poor, shrink
+from patching import COMMIT_ALWAYS, SMALL_SEARCH, fast_disk, poor_incumbents, sized
 
-import extbnsl.proof.commits
-import extbnsl.proof.guide
-import extbnsl.proof.incumbents
-import extbnsl.search.layers
-import extbnsl.solver.solve
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
+from extbnsl.search.layers import Room
 
 OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")
@@ -29,20 +26,21 @@ def problem(seed=35):
     return dataset_of(np.hstack(codes))
 
 
-def spill_and_commit(patch):
-    """Let the search of a small problem have many tasks, nothing in memory, and a commit after each of them.
+@contextlib.contextmanager
+def spilling():
+    """Solves while the search of a small problem has many tasks, nothing in memory, and a commit after each of them.
 
     The incumbents are poor, so that most nodes are kept and the optimum is found by the search.
     """
-    patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
-    patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
-    shrink(patch, WIDEST=3, BESIDE_CLUSTERS=3, LOW_BITS=1, FENCE_NODES=2, LEAST_SOURCES=2, LEAST_TASK_BYTES=400)
-    patch.setattr(extbnsl.proof.guide, "FEWEST_EDGES", 0)
-    patch.setattr(extbnsl.proof.guide, "NODE_NS", -1e6)  # ancestral successors always seem to pay
-    make_incumbents_poor(patch)
-    patch.setattr(extbnsl.proof.incumbents, "FEWEST_NODES", 4)
-    patch.setattr(extbnsl.search.layers.Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)
-    patch.setattr(os, "fsync", lambda descriptor: None)
+    ancestral = {"guide.FEWEST_EDGES": 0, "NODE_NS": -1e6}  # ancestral successors always seem to pay
+    with (
+        sized(COMMIT_ALWAYS | SMALL_SEARCH | ancestral | {"FEWEST_NODES": 4}),
+        poor_incumbents(),
+        fast_disk(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)
+        yield
 
 
 def session(folder, dataset, **options):

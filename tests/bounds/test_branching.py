@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from test_clusters import families_in, found, networks_below
 from test_probing import wishful
 
-import extbnsl.bounds.lp.branching
 from extbnsl.bounds.lp.branching import NODE_BYTES, Tree, allowed, branch
 from extbnsl.bounds.lp.program import Program
 from extbnsl.core.codec import encode
@@ -24,10 +23,9 @@ SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(H
 
 
 @pytest.fixture(autouse=True)
-def _by_clusters_alone(monkeypatch):
+def _by_clusters_alone(sizes):
     """Cuts of three clusters would leave little to branch on."""
-    monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
-    monkeypatch.setattr(extbnsl.bounds.lp.branching, "TOLD", 1)
+    sizes({"TRIPLES": 0, "branching.TOLD": 1})
 
 
 def branched(scores, limit=math.inf, *, tree=None, threads=1, room=ROOM, on_turn=lambda tree, support: True):
@@ -113,8 +111,8 @@ def test_it_ends_when_open_nodes_take_too_much_memory():
     assert tree.bound <= optimum
 
 
-def test_without_solutions_of_programs_it_ends_nevertheless(monkeypatch):
-    monkeypatch.setattr(extbnsl.bounds.lp.branching, "EFFORT", 1)
+def test_without_solutions_of_programs_it_ends_nevertheless(sizes):
+    sizes({"branching.EFFORT": 1})
     scores, optimum = wishful(0, 4)
     tree = branched(scores)
     assert (not tree.open, tree.cost) == (True, pytest.approx(optimum, abs=1e-9))

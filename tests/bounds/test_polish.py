@@ -11,11 +11,10 @@ from cases import scores_of
 from fixed import ROOM, best_at_root, best_spread, count, rooted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import sized
 from search_invariants import cluster_value
 from test_clusters import cost_to_go, families_in, found, random_cuts, random_problem
 
-import extbnsl.bounds.lp.polish
-import extbnsl.bounds.lp.program
 from extbnsl.bounds.lp.polish import LACKING, ROOT, Goal, Polished, mean_value, polished
 from extbnsl.bounds.lp.program import least_sums
 from extbnsl.bounds.multipliers import families_of, multipliers_of, no_multipliers
@@ -55,9 +54,9 @@ def whole_program(scores, n, share):
 
 
 @pytest.fixture
-def clusters_alone(monkeypatch):
+def clusters_alone(sizes):
     """Cuts of three clusters are never looked for."""
-    monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)
+    sizes(TRIPLES=0)
 
 
 @SETTINGS
@@ -72,7 +71,7 @@ def test_it_is_the_optimum_over_all_clusters_and_families(clusters_alone, seed, 
 
 
 @pytest.mark.slow
-def test_three_clusters_close_what_clusters_leave(monkeypatch):
+def test_three_clusters_close_what_clusters_leave():
     """Children that all want many parents: never worse than clusters alone, nor beyond the optimum; most gaps close."""
     gaps, left = [], []
     for seed in range(24):
@@ -81,8 +80,7 @@ def test_three_clusters_close_what_clusters_leave(monkeypatch):
         costs = [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
         scores, best = prune(scores_of(costs)), naive.best_scores(naive.cost_table(n, costs))
         families, optimum = families_in(scores), cost_to_go(n, best)[0]
-        with monkeypatch.context() as patch:
-            patch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)
+        with sized(TRIPLES=0):
             alone, _ = best_two(families, no_multipliers(families))
         both, _ = best_two(families, no_multipliers(families))
         assert alone.root - 1e-6 <= both.root <= optimum + 1e-6
@@ -92,13 +90,13 @@ def test_three_clusters_close_what_clusters_leave(monkeypatch):
     assert sum(left) < 0.5 * sum(gaps)
 
 
-def test_a_triangle_needs_three_clusters(monkeypatch):
+def test_a_triangle_needs_three_clusters(sizes):
     """Each of three variables wants both others as parents: no cluster says that a second one must do without."""
     others = [[0, 0b110], [0, 0b101], [0, 0b011]]
     families = families_of([np.array(own, np.uint64)[:, None] for own in others], [np.array([1.0, 0.0])] * 3)
     best, _ = best_two(families, no_multipliers(families))
     assert best.root == pytest.approx(2.0, abs=1e-6)
-    monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)
+    sizes(TRIPLES=0)
     assert best_two(families, no_multipliers(families))[0].root == pytest.approx(1.5, abs=1e-6)
 
 
@@ -131,14 +129,12 @@ def test_the_mean_over_nodes_is_what_it_is_said_to_be():
 
 
 @pytest.mark.slow
-def test_few_columns_and_clusters_at_a_time_are_enough(monkeypatch):
+def test_few_columns_and_clusters_at_a_time_are_enough(sizes):
     """Columns and rows come and go, and the optimum is the same."""
     scores, _ = random_problem(11, 9, 60)
     families = families_in(scores)
     at_once, _ = best_two(families, no_multipliers(families))
-    for name, few in (("COLUMNS", 2), ("ROWS", 3), ("SLACK", 1), ("FEWEST", 0)):
-        monkeypatch.setattr(extbnsl.bounds.lp.program, name, few)
-    monkeypatch.setattr(extbnsl.bounds.lp.polish, "WINDOW", 1000)
+    sizes({"program.COLUMNS": 2, "program.ROWS": 3, "program.SLACK": 1, "program.FEWEST": 0, "WINDOW": 1000})
     slowly, _ = best_two(families, no_multipliers(families))
     assert slowly.root == pytest.approx(at_once.root, abs=1e-4)
 
@@ -177,7 +173,7 @@ def test_neither_threads_nor_chance_matter():
         assert (one.weights == two.weights).all()
 
 
-def test_effort_and_room_end_it_with_what_there_is(monkeypatch):
+def test_effort_and_room_end_it_with_what_there_is():
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), no_multipliers(families_in(scores))
     best, _ = best_two(families, start)

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_clusters import cost_to_go, families_in, found, networks_below
 
-import extbnsl.bounds.lp.probing
 from extbnsl.bounds.lp.probing import STREAMS, choices_of, probe
 from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
@@ -98,8 +97,8 @@ def alive_sizes(families, probed):
 
 
 @pytest.mark.slow
-def test_it_drops_what_the_root_does_not_and_may_prove_all(monkeypatch):
-    monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # clusters alone leave more to do
+def test_it_drops_what_the_root_does_not_and_may_prove_all(sizes):
+    sizes(TRIPLES=0)  # clusters alone leave more to do
     dropped = proved = 0
     for seed in range(10):
         scores, optimum = wishful(seed, 7)
@@ -120,7 +119,7 @@ def test_it_drops_what_the_root_does_not_and_may_prove_all(monkeypatch):
     assert proved
 
 
-def test_neither_threads_nor_batches_of_one_matter(monkeypatch):
+def test_neither_threads_nor_batches_of_one_matter(sizes):
     scores, optimum = wishful(3)
     limit = optimum + 1.0
     families, first = both(scores, limit)
@@ -132,13 +131,13 @@ def test_neither_threads_nor_batches_of_one_matter(monkeypatch):
         for one, two in zip(first.passes, other.passes, strict=True):
             assert (one.cuts == two.cuts).all()
             assert (one.weights == two.weights).all()
-    monkeypatch.setattr(extbnsl.bounds.lp.probing, "BATCH", 1)
+    sizes(BATCH=1)
     _, one_by_one = both(scores, limit)
     assert (alive_after(families, one_by_one.passes, limit) == one_by_one.alive).all()
 
 
-def test_effort_ends_it_with_what_there_is(monkeypatch):
-    monkeypatch.setattr(extbnsl.bounds.lp.probing, "BATCH", 4)
+def test_effort_ends_it_with_what_there_is(sizes):
+    sizes(BATCH=4)
     scores, optimum = wishful(3)
     families, whole = both(scores, optimum + 1.0)
     _, little = both(scores, optimum + 1.0, 100)

@@ -12,7 +12,6 @@ from fixed import best_at_root, best_spread
 from search_invariants import cluster_value, group_value
 from test_clusters import random_cuts
 
-import extbnsl.bounds.lp.program
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table
@@ -84,10 +83,10 @@ def assert_consistent(h, best):
 @pytest.mark.parametrize(
     ("projected", "kind"), [*((PROJECTIONS[0], kind) for kind in KINDS), *zip(PROJECTIONS[1:], KINDS[1:], strict=False)]
 )
-def test_cluster_bounds(projected, kind, monkeypatch):
+def test_cluster_bounds(projected, kind, sizes):
     """h1 and its maximum with pattern databases: admissible and consistent, exact at the goal, the same by kernels."""
     if kind == "clusters alone":
-        monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)
+        sizes(TRIPLES=0)
     scores, best, rest = projection(*projected)
     families = families_of(scores.parents, scores.costs)
     multipliers = multipliers_for(kind, families)

@@ -192,7 +192,7 @@ def test_what_other_programs_write_is_recognised(read):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_dash_is_standard_input(monkeypatch, packed):
+def test_a_dash_is_standard_input(packed):
     text = b"a,b\n0,1\n1,0\n"
     ends = os.pipe()
     before = os.dup(0)

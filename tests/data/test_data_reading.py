@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from large import MEBIBYTE, most_memory_of, packed
-from patching import patch_everywhere
 
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import Reading, read_csv
@@ -170,7 +169,7 @@ def a_table(texts, rows=400, columns=3):
         ['"a,b"', '"a\nb"', "c"],
     ],
 )
-def test_blocks_and_ways_of_looking_up_do_not_matter(tmp_path, monkeypatch, texts):
+def test_blocks_and_ways_of_looking_up_do_not_matter(tmp_path, sizes, texts):
     path = tmp_path / "data.csv"
     lines = a_table(texts, rows=MANY_RECORDS * 6)
     path.write_text("\n".join(["a,b,c", *lines]))
@@ -178,8 +177,7 @@ def test_blocks_and_ways_of_looking_up_do_not_matter(tmp_path, monkeypatch, text
     whole = read_csv(path, **options)
     assert (whole.records, whole.variables) == (len(lines), 3)
     for block, many in ((7, 1), (100, 1), (5000, 10**9)):
-        patch_everywhere(monkeypatch, "data.text", "BLOCK", block)
-        patch_everywhere(monkeypatch, "data.table", "MANY_RECORDS", many)
+        sizes({"text.BLOCK": block, "MANY_RECORDS": many})
         assert read_csv(path, **options, reading=Reading(memory=AMPLE - 1)).fingerprint == whole.fingerprint
 
 

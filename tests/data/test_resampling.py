@@ -25,8 +25,8 @@ def drawn_one_by_one(dataset, seed, number):
 
 @pytest.mark.parametrize("at_a_time", [1 << 20, 7])
 @pytest.mark.parametrize("seed", [0, 5, 2**32 - 1])
-def test_records_are_those_that_are_drawn_one_by_one(monkeypatch, at_a_time, seed):
-    monkeypatch.setattr(resampling, "DRAWN", at_a_time)
+def test_records_are_those_that_are_drawn_one_by_one(sizes, at_a_time, seed):
+    sizes({"resampling.DRAWN": at_a_time})
     dataset = random_dataset(np.random.default_rng(seed), 3, 40)
     for number in (1, 2, 10_000):
         found = resampling_of(dataset).drawn(seed, number)

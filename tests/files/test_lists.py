@@ -25,8 +25,8 @@ def written(folder):
 
 @pytest.mark.parametrize("memory", [0, 60, 1 << 20])
 @pytest.mark.parametrize("room", [1, 24, 100, 1 << 20])
-def test_arrays_of_any_size_in_pieces(tmp_path, monkeypatch, room, memory):
-    monkeypatch.setattr(lists, "PIECE_BYTES", room)
+def test_arrays_of_any_size_in_pieces(tmp_path, sizes, room, memory):
+    sizes(PIECE_BYTES=room)
     files = written(tmp_path)
     assert (len(files) == len(ARRAYS)) == (room == 1 << 20)
     shelf = Shelf(memory, Store(tmp_path, 1 << 20))

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
-from extbnsl.formats import bif
 from extbnsl.formats.bif import bif_text, read_bif
 from extbnsl.networks.network import Network
 
@@ -138,11 +137,11 @@ def test_a_cycle_is_named(tmp_path):
         reading(tmp_path, VARIABLES + B + back.replace("| b", "| a"))
 
 
-def test_a_default_promises_no_more_than_fits(tmp_path, monkeypatch):
+def test_a_default_promises_no_more_than_fits(tmp_path, sizes):
     text = VARIABLES + A + "probability ( b | a ) { default 0.1 0.2 0.7; }"
-    monkeypatch.setattr(bif, "LARGEST_TABLE", 6)
+    sizes(LARGEST_TABLE=6)
     reading(tmp_path, text)
-    monkeypatch.setattr(bif, "LARGEST_TABLE", 5)
+    sizes(LARGEST_TABLE=5)
     with pytest.raises(InputError, match="line 12: the table of 'b' is too large"):
         reading(tmp_path, text)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.formats import score_reader, score_writer
+from extbnsl.formats import score_reader
 from extbnsl.formats.score_reader import is_score_file, read_scores
 from extbnsl.formats.score_writer import file_names, write_scores
 from extbnsl.kernels.varsets import pack, unpack
@@ -177,9 +177,8 @@ def test_numbered_variables_are_put_in_their_order(tmp_path):
 @pytest.mark.parametrize("chunk", [1, 3, score_reader.CHUNK])
 @pytest.mark.parametrize("name", ["s.jkl", "s.jkl.gz"])
 @pytest.mark.parametrize("n", [1, 5, 64, 65, 130])
-def test_round_trip_is_exact(tmp_path, monkeypatch, chunk, name, n):
-    monkeypatch.setattr(score_reader, "CHUNK", chunk)
-    monkeypatch.setattr(score_writer, "CHUNK", chunk)
+def test_round_trip_is_exact(tmp_path, sizes, chunk, name, n):
+    sizes({"score_reader.CHUNK": chunk, "score_writer.CHUNK": chunk})
     scores = random_scores(n, n=n)
     write_scores(scores, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
@@ -328,8 +327,8 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
 
 
 @pytest.mark.parametrize("name", ["a.pss", "a.PSS.gz"])
-def test_parent_set_scores_are_written_and_read_again(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(score_writer, "CHUNK", 3)
+def test_parent_set_scores_are_written_and_read_again(tmp_path, name, sizes):
+    sizes({"score_writer.CHUNK": 3})
     scores = random_scores(3)
     write_scores(scores, tmp_path / name)
     assert_same(read_scores(tmp_path / name), scores)

@@ -2,7 +2,6 @@
 
 import pytest
 from large import MEBIBYTE, most_memory_of, packed
-from patching import patch_everywhere
 
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import Reading
@@ -63,7 +62,7 @@ def test_the_time_limit_is_heard_while_scores_are_read(tmp_path):
         read_scores(path, Reading(deadline=Deadline.after(0.1)))
 
 
-def test_blocks_and_chunks_do_not_matter(tmp_path, monkeypatch):
+def test_blocks_and_chunks_do_not_matter(tmp_path, sizes):
     lines = [f"{-i} {i % 2}{' v1' * (i % 2)}" for i in range(2)]
     text = "\n".join(
         ["40", *(line for v in range(40) for line in ([f"v{v} 1", "-3 0"] if v == 1 else [f"v{v} 2", *lines]))]
@@ -73,7 +72,5 @@ def test_blocks_and_chunks_do_not_matter(tmp_path, monkeypatch):
     whole = read_scores(path)
     assert whole.families == 79
     for block, chunk, characters in ((5, 1, 1), (64, 2, 10), (1000, 7, 30)):
-        patch_everywhere(monkeypatch, "data.text", "BLOCK", block)
-        monkeypatch.setattr("extbnsl.formats.score_reader.CHUNK", chunk)
-        monkeypatch.setattr("extbnsl.formats.score_reader.CHUNK_CHARACTERS", characters)
+        sizes({"text.BLOCK": block, "score_reader.CHUNK": chunk, "CHUNK_CHARACTERS": characters})
         assert read_scores(path, Reading(memory=AMPLE - 1)).fingerprint == whole.fingerprint

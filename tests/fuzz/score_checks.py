@@ -1,16 +1,16 @@
 """The checks of score files: what is asked of them at random, and what must come of it."""
 
 import contextlib
+import functools
 import itertools
 import math
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 from knowing import admitted, random_knowledge
-from patching import make_incumbents_poor, make_thorough, shrink
-from survival import spill_and_commit
+from patching import SMALL_SEARCH, everything_pays, poor_incumbents, searchable, sized
+from survival import spilling
 
 from extbnsl.core.claims import (
     DISK_LIMIT,
@@ -47,8 +47,14 @@ from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
 MEMORY, DISK = 256 << 20, 256 << 20
 SECONDS = 4.0  # of CPU, after which a solve is told to stop whose size nothing bounds
 FEW = 6  # variables of which knowledge is looked at arc by arc
-PRESSURES = ("poor", "thorough", "small", "spilling", "branching")
 SEARCHABLE = 3  # variables of a piece under "branching"; larger ones are proved by linear programs alone
+PRESSURES = {
+    "poor": (poor_incumbents,),
+    "thorough": (poor_incumbents, everything_pays),
+    "small": (everything_pays, functools.partial(sized, SMALL_SEARCH)),
+    "spilling": (spilling,),
+    "branching": (functools.partial(searchable, SEARCHABLE),),
+}
 
 
 def some(rng, **choices):
@@ -73,7 +79,7 @@ def method_options(rng):
         seed=[1, 7, 2**32 - 1],
     )
     if rng.random() < 0.5:
-        found["pressure"] = pick(rng, PRESSURES)
+        found["pressure"] = pick(rng, [*PRESSURES])
     if found.get("pressure") == "branching":  # which needs multipliers and linear programs
         found = {name: value for name, value in found.items() if name not in ("lower_bound", "polish")}
     return found
@@ -82,18 +88,9 @@ def method_options(rng):
 @contextlib.contextmanager
 def pressed(pressure):
     """The package with constants under which a small problem meets what large ones do."""
-    with pytest.MonkeyPatch.context() as patch:
-        if pressure in ("poor", "thorough"):
-            make_incumbents_poor(patch)
-        if pressure in ("thorough", "small"):
-            make_thorough(patch)
-        if pressure == "small":
-            shrink(patch, WIDEST=3, BESIDE_CLUSTERS=3, LOW_BITS=1, FENCE_NODES=2, LEAST_SOURCES=2, LEAST_TASK_BYTES=400)
-        if pressure == "spilling":
-            spill_and_commit(patch)
-        if pressure == "branching":
-            for module in ("bounding", "guide"):
-                patch.setattr(f"extbnsl.proof.{module}.WORD_BITS", SEARCHABLE)
+    with contextlib.ExitStack() as effects:
+        for effect in PRESSURES.get(pressure, ()):
+            effects.enter_context(effect())
         yield
 
 

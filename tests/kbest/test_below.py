@@ -12,14 +12,14 @@ import pytest
 from cases import random_dataset, shelf_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from twins import all_networks, component_within, cost_of, parents_of, small
+from patching import sized
+from twins import all_networks, component_within, cost_of, parents_of
 
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
-from extbnsl.kbest import below
 from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.machine.workers import Stopped, Workers
@@ -37,8 +37,8 @@ def context_of(threads=1, stop=lambda: None):
         yield Context(workers, Stages(ignore, {}), 1 << 30, METHODS, Store(Path(folder), 0), shelf_of(1 << 28))
 
 
-def found_below(component, limit, most=None, threads=1, **patched):
-    with context_of(threads) as context, small(patched, below):
+def found_below(component, limit, most=None, threads=1, way=()):
+    with context_of(threads) as context, sized(way):
         found = networks_below(component, limit, Work(context, most, Ledger()))
     found.check()
     rows = found.rows.tolist()
@@ -57,7 +57,7 @@ def table_of(seed, n, independent=0):
 
 
 MOST = 600  # networks within a slack, beside those that cost the same: each is looked at one by one
-WAYS = ({}, {"MOST_EDGES": -1.0}, {"MOST_NODES": 3}, {"CHUNK": 5, "STEPS": 11})
+WAYS = ({}, {"MOST_EDGES": -1.0}, {"below.MOST_NODES": 3}, {"below.CHUNK": 5, "below.STEPS": 11})
 
 
 @SETTINGS
@@ -77,7 +77,7 @@ def test_all_networks_within_a_slack(seed, size, way):
         slack = min(slack, every[MOST] - every[0])
     assume(slack >= 1e-6)  # otherwise more than MOST cost the same as the best
     limit = every[0] + slack + 1e-7
-    found = found_below(component_within(table, slack), limit, **way)
+    found = found_below(component_within(table, slack), limit, way=way)
     assert found.costs.tolist() == pytest.approx(every[every < limit].tolist(), abs=1e-8)
 
 
@@ -88,7 +88,7 @@ def test_the_cheapest_networks(seed, n, most, way):
     table = table_of(seed, n)
     every = all_networks(table)
     slack = every[min(most, every.size) - 1] - every[0]
-    found = found_below(component_within(table, slack + 1e-7), every[0] + slack + 1e-6, most, **way)
+    found = found_below(component_within(table, slack + 1e-7), every[0] + slack + 1e-6, most, way=way)
     assert found.costs.tolist() == pytest.approx(every[:most].tolist(), abs=1e-8)
 
 
@@ -102,7 +102,7 @@ def test_the_cheapest_networks(seed, n, most, way):
 def test_every_network_there_is(n, way):
     table = table_of(n, n)
     every = all_networks(table)
-    found = found_below(component_within(table, math.inf), every[-1] + 1.0, **way)
+    found = found_below(component_within(table, math.inf), every[-1] + 1.0, way=way)
     assert found.costs.size == len(naive.all_dags(n))
     assert found.costs.tolist() == pytest.approx(every.tolist(), abs=1e-8)
 
@@ -120,7 +120,7 @@ def test_parts_that_do_not_touch_are_put_together(seed, slack, way):
         table[3:, varset << 3] = second[:, varset]
     every = all_networks(table)
     limit = every[0] + slack + 1e-7
-    found = found_below(component_within(table, slack), limit, **way)
+    found = found_below(component_within(table, slack), limit, way=way)
     assert found.costs.tolist() == pytest.approx(every[every < limit].tolist(), abs=1e-8)
     assert every[every < limit].size <= 25 * 3
 
@@ -160,17 +160,17 @@ def test_a_component_too_large_for_a_search_is_taken_apart():
 @pytest.mark.parametrize(
     ("way", "most"),
     [
-        ({"CHUNK": 10, "STEPS": 20}, None),
-        ({"CHUNK": 10, "STEPS": 20}, 40),
+        ({"below.CHUNK": 10, "below.STEPS": 20}, None),
+        ({"below.CHUNK": 10, "below.STEPS": 20}, 40),
         ({}, None),
-        pytest.param({"MOST_NODES": 3, "CHUNK": 40, "STEPS": 80}, 40, marks=pytest.mark.slow),
+        pytest.param({"below.MOST_NODES": 3, "below.CHUNK": 40, "below.STEPS": 80}, 40, marks=pytest.mark.slow),
     ],
 )
 def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     """Each process gets one step further than the last one, from copies of what that one left."""
     component = component_within(table_of(11, 4), 5.0)
     limit = float(sum(costs[-1] for costs in component.costs))
-    undisturbed, entries, processes = found_below(component, limit, most, **way), {}, 0
+    undisturbed, entries, processes = found_below(component, limit, most, way=way), {}, 0
     while True:
         looks, processes = itertools.count(), processes + 1
 
@@ -179,7 +179,7 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
                 raise Stopped(INTERRUPTED)
 
         ledger = Ledger(entries, look)
-        with context_of() as context, small(way, below):
+        with context_of() as context, sized(way):
             try:
                 found = networks_below(component, limit, Work(context, most, ledger))
                 break
@@ -219,7 +219,7 @@ def test_what_no_walk_has_left_is_refused_before_a_kernel_takes_it(forged):
             raise Stopped(INTERRUPTED)
 
     ledger = Ledger({}, look)
-    with context_of() as context, small({"CHUNK": 5}, below):
+    with context_of() as context, sized({"below.CHUNK": 5}):
         with pytest.raises(Stopped):
             networks_below(component, limit, Work(context, None, ledger))
         ((key, entry),) = ((key, entry) for key, entry in ledger.entries.items() if "depth" in entry.arrays())

@@ -66,8 +66,8 @@ def test_for_few_networks_some_parents_of_one_constant_are_enough():
     assert all(np.array_equal(a, b) for a, b in zip(found.parents[1:], own.parents[1:], strict=True))
 
 
-def test_too_many_families_are_refused_by_the_name_of_the_column(monkeypatch):
-    monkeypatch.setattr(constants, "MOST_FAMILIES", 100)
+def test_too_many_families_are_refused_by_the_name_of_the_column(sizes):
+    sizes({"constants.MOST_FAMILIES": 100})
     dataset = dataset_of(np.column_stack([np.zeros(40), np.random.default_rng(0).integers(0, 2, (40, 9))]))
     _, own = scores_within(dataset, 1.0, 2)
     with pytest.raises(BudgetError, match=r"'v0' has more than 100 parent sets.*leave these columns out"):

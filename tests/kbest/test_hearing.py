@@ -7,7 +7,7 @@ from test_constants import scores_within, with_still
 from test_networks import random_list
 
 from extbnsl.core.claims import INTERRUPTED
-from extbnsl.kbest import constants, networks
+from extbnsl.kbest import constants
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import joined
 from extbnsl.kbest.ranking import class_keys
@@ -27,8 +27,8 @@ def test_families_with_constants():
         with_constants(own, dataset, 1e9, None, stopped)
 
 
-def test_lists_that_are_put_together(monkeypatch):
-    monkeypatch.setattr(networks, "PAIRS", 3)
+def test_lists_that_are_put_together(sizes):
+    sizes({"networks.PAIRS": 3})
     rng = np.random.default_rng(0)
     lists = [random_list(rng, 9, 1) for _ in range(3)]
     calls = []

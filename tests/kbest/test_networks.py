@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import sized
 from twins import component_within
 
-from extbnsl.kbest import networks
 from extbnsl.kbest.networks import Cheapest, Networks, joined, no_networks, numbers_in
 from extbnsl.parents.components import split
 
@@ -67,8 +67,7 @@ def test_lists_are_put_together_as_their_product(seed, most, quarters, pairs):
     rng, limit = np.random.default_rng(seed), quarters / 4.0
     places = [[1], [0, 3], [2]]
     lists = [random_list(rng, 6, len(own)) for own in places]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(networks, "PAIRS", pairs)
+    with sized({"networks.PAIRS": pairs}):
         found = joined(lists, places, limit, most)
     found.check()
     product = []

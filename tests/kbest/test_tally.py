@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patching import sized
 from portions import first
 from test_below import SETTINGS, context_of, table_of
-from twins import all_networks, component_within, small
+from twins import all_networks, component_within
 
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import RunDirectoryError
@@ -24,17 +25,18 @@ from extbnsl.machine.workers import Stopped
 
 BASE = 3.0  # below the optimum
 CHOICES = {"MOST_EDGES": -1.0}
+PIECES = {"MOST_MEETINGS": 1, "halves.STEPS": 9, "BLOCKS": 1}
 WAYS = (
     {},
     CHOICES,
-    {"MOST_NODES": 3},
+    {"below.MOST_NODES": 3},
     {"MOST_MEETINGS": 1},
-    {"MOST_MEETINGS": 9, "BLOCKS": 2, "STEPS": 3},
+    {"MOST_MEETINGS": 9, "BLOCKS": 2, "halves.STEPS": 3},
 )
 
 
-def tallied(component, outside, limit, base, threads=1, **patched):
-    with context_of(threads) as context, small(patched, halves):
+def tallied(component, outside, limit, base, threads=1, way=()):
+    with context_of(threads) as context, sized(way):
         tally = tally_below(component, np.array(outside), Below(limit, base, Work(context, None, Ledger())))
     tally.check()
     return tally
@@ -70,7 +72,7 @@ def test_all_networks_within_a_slack(seed, n, slack, outside, way):
     table = table_of(seed, n)
     best = float(all_networks(table)[0])
     component, limit = component_within(table, slack), best + outside[0] + slack + 1e-7
-    check(component, table, outside, limit, best - BASE, tallied(component, outside, limit, best - BASE, **way))
+    check(component, table, outside, limit, best - BASE, tallied(component, outside, limit, best - BASE, way=way))
 
 
 @pytest.mark.parametrize(("n", "way"), [*itertools.product((3, 4), WAYS)])
@@ -78,7 +80,7 @@ def test_every_network_there_is(n, way):
     table = table_of(n, n)
     every = all_networks(table)
     component, limit = component_within(table, math.inf), float(every[-1]) + 1.0
-    tally = tallied(component, [0.0], limit, float(every[0]), **way)
+    tally = tallied(component, [0.0], limit, float(every[0]), way=way)
     assert tally.networks == len(naive.all_dags(n))
     check(component, table, [0.0], limit, float(every[0]), tally)
 
@@ -96,7 +98,7 @@ def test_parts_that_do_not_touch_are_put_together(seed, slack, outside, way):
         table[3:, varset << 3] = second[:, varset]
     best = float(all_networks(table)[0])
     component, limit = component_within(table, slack), best + outside[0] + slack + 1e-7
-    check(component, table, outside, limit, best, tallied(component, outside, limit, best, **way))
+    check(component, table, outside, limit, best, tallied(component, outside, limit, best, way=way))
 
 
 FORGED_HALVES = {
@@ -118,12 +120,12 @@ FORGED_CHOICES = {
 }
 
 
-HALVES = {"MOST_MEETINGS": 1, "STEPS": 1}
+HALVES = {"MOST_MEETINGS": 1, "halves.STEPS": 1}
 
 
 def tally_of(ledger, way):
     component, best = component_within(table_of(11, 4), 5.0), float(all_networks(table_of(11, 4))[0])
-    with context_of() as context, small(way, halves):
+    with context_of() as context, sized(way):
         return tally_below(component, np.zeros(1), Below(best + 5.0, best, Work(context, None, ledger)))
 
 
@@ -162,12 +164,12 @@ def test_what_no_tally_has_left_is_refused_before_a_kernel_takes_it(forged, by, 
         tally_of(Ledger({key: Entry(lambda: damaged)}), way)
 
 
-@pytest.mark.parametrize("way", first(1, [{"MOST_MEETINGS": 1, "STEPS": 9, "BLOCKS": 1}, CHOICES]))
+@pytest.mark.parametrize("way", first(1, [PIECES, CHOICES]))
 def test_whoever_is_stopped_again_and_again_finds_the_same(way):
     table = table_of(12, 4)
     component, best = component_within(table, 4.0), float(all_networks(table)[0])
     outside, entries, processes, tally = [0.0, 0.5], {}, 0, None
-    undisturbed = tallied(component, outside, best + 4.0, best, **way)
+    undisturbed = tallied(component, outside, best + 4.0, best, way=way)
     while tally is None:
         processes, looks = processes + 1, itertools.count()
 
@@ -176,7 +178,7 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way):
                 raise Stopped(INTERRUPTED)
 
         ledger = Ledger(entries, look)
-        with context_of() as context, small(way, halves):
+        with context_of() as context, sized(way):
             try:
                 work = Work(context, None, ledger)
                 tally = tally_below(component, np.array(outside), Below(best + 4.0, best, work))
@@ -207,7 +209,7 @@ def test_no_networks_below_the_limit():
     assert tally.outside.tolist() == [0.0, 0.0]
 
 
-def test_a_deaf_kernel_changes_nothing_that_is_kept(monkeypatch):
+def test_a_deaf_kernel_changes_nothing_that_is_kept(monkeypatch, sizes):
     """It may still be at work on its blocks while they are written to a checkpoint."""
     over, rounds, find = threading.Event(), [], halves._end_on
 
@@ -220,10 +222,8 @@ def test_a_deaf_kernel_changes_nothing_that_is_kept(monkeypatch):
         over.wait(60)
         return None
 
-    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
+    sizes(PIECES | {"workers.GRACE_SECONDS": 0.2})
     monkeypatch.setattr(halves, "_end_on", deaf_at_last)
-    for name, value in {"MOST_MEETINGS": 1, "STEPS": 9, "BLOCKS": 1}.items():
-        monkeypatch.setattr(halves, name, value)
     table = table_of(12, 4)
     component, best, ledger = component_within(table, 4.0), float(all_networks(table)[0]), Ledger()
     below = lambda context: Below(best + 4.0, best, Work(context, None, ledger))  # noqa: E731

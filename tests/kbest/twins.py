@@ -1,12 +1,8 @@
 """What the rooms of the k best are tested against: all networks, one by one."""
 
-import contextlib
-
 import naive
 import numpy as np
-import pytest
 
-from extbnsl.kbest import below as apart
 from extbnsl.parents.components import Component
 from extbnsl.scores.local import canonical_order
 
@@ -45,14 +41,3 @@ def parents_of(component, row):
 
 def cost_of(component, row):
     return sum(float(own[i]) for own, i in zip(component.costs, row, strict=True))
-
-
-@contextlib.contextmanager
-def small(way, module):
-    """Let constants of taking apart, or else of this module, have other values, by their names."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in way.items():
-            for home in {apart, module}:
-                if hasattr(home, name):
-                    patch.setattr(home, name, value)
-        yield

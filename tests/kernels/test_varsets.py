@@ -32,8 +32,8 @@ def test_members_are_added_in_place(variables):
 
 
 @pytest.mark.parametrize(("variables", "left"), [(5, 5), (64, 3), (70, 64), (70, 65), (200, 130), (1000, 1)])
-def test_members_get_other_numbers_or_are_left_out(monkeypatch, variables, left):
-    monkeypatch.setattr(varsets, "ROWS", 7)
+def test_members_get_other_numbers_or_are_left_out(sizes, variables, left):
+    sizes({"varsets.ROWS": 7})
     rng = np.random.default_rng(left)
     new = np.full(variables, -1)
     new[rng.choice(variables, min(left, variables), replace=False)] = rng.permutation(min(left, variables))

@@ -93,9 +93,9 @@ def sleep(over, turns):
 
 
 @pytest.fixture
-def over(monkeypatch):
+def over(sizes):
     """What ends the deaf tasks of a test, at its end."""
-    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", GRACE)
+    sizes({"workers.GRACE_SECONDS": GRACE})
     over, turns = np.zeros(1, np.uint8), np.zeros(1, np.int64)
     spin(np.ones(1, np.uint8), turns)  # is compiled
     yield over

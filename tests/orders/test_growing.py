@@ -77,8 +77,8 @@ def test_lists_grow_up_to_a_limit(dataset):
     assert free.variables == 9
 
 
-def test_children_take_turns_where_all_at_once_would_take_long(dataset, monkeypatch):
-    monkeypatch.setattr("extbnsl.orders.growing.SETS", 27)  # of nine for an empty set: three children
+def test_children_take_turns_where_all_at_once_would_take_long(dataset, sizes):
+    sizes({"growing.SETS": 27})  # of nine for an empty set: three children
     lists = growing(dataset)
     networks = [((),) * 9, tuple((x - 1,) if x else () for x in range(9))]
     with Workers(2) as workers:

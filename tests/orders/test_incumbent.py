@@ -177,10 +177,10 @@ def test_a_stop_leaves_time_for_a_good_order():
     assert optimal >= 9
 
 
-def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch):
+def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch, sizes):
     """It may write anything, at any time."""
     over, begun = threading.Event(), threading.Event()
-    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
+    sizes({"workers.GRACE_SECONDS": 0.2})
     main = threading.current_thread()
 
     def deaf(order, state, *given):
@@ -202,7 +202,7 @@ def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch)
     assert found.cost == pytest.approx(cost_of_order(found.order, best), rel=1e-12)
 
 
-def test_what_follows_a_stop_takes_no_more_than_its_moment(monkeypatch):
+def test_what_follows_a_stop_takes_no_more_than_its_moment(monkeypatch, sizes):
     """Each round of these finds something better, and each takes as long as it may."""
     costs, halts = itertools.count(1000, -1), []
 
@@ -213,7 +213,7 @@ def test_what_follows_a_stop_takes_no_more_than_its_moment(monkeypatch):
         return 0, float(next(costs)) if len(halts) < 100 else 0.0
 
     monkeypatch.setattr("extbnsl.orders.local_search.improve_order", better)
-    monkeypatch.setattr("extbnsl.orders.local_search.MOMENT", 0.3)
+    sizes(MOMENT=0.3)
     tables, _ = problem(11, 8)
     search(tables, 8, stop=lambda: "interrupted")
     assert 100 < len(halts) < 200

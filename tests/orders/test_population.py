@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lists import cost_along, cost_of_network, random_lists
 from lists import given as as_given
-from patching import patch_everywhere
 
 from extbnsl.core.errors import InputError
 from extbnsl.machine.workers import Workers
@@ -58,12 +57,10 @@ def test_the_optimum_of_small_problems(method, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_patience_is_for_rounds_in_turn(seed, monkeypatch):
+def test_patience_is_for_rounds_in_turn(seed, calls, sizes):
     """As if each round had been asked for: it ends when so many more would have found nothing."""
-    rounds = []
-    patch_everywhere(monkeypatch, "orders.population", "NUMBER", 1)
-    again = population._improve
-    monkeypatch.setattr(population, "_improve", lambda *given: rounds.append(0) or again(*given))
+    rounds = calls("orders.population", "_improve")
+    sizes({"population.NUMBER": 1})
     _, lists = random_lists(seed, 12)
     found = search(lists, patience=3)
     done = len(rounds)
@@ -118,8 +115,8 @@ def test_repeats_exactly_on_any_number_of_threads(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_population_goes_on_as_if_nothing_had_happened(method, monkeypatch):
-    patch_everywhere(monkeypatch, "orders.population", "NUMBER", 2)
+def test_a_population_goes_on_as_if_nothing_had_happened(method, sizes):
+    sizes({"population.NUMBER": 2})
     _, lists = random_lists(4, 25)
     populations, again = [], []
     whole = search(lists, seed=6, method=method, rounds=4, on_round=populations.append)
@@ -165,8 +162,8 @@ def test_an_order_to_begin_with_needs_no_network():
     assert found.cost == 5.0
 
 
-def test_few_orders_of_many_variables_find_the_optimum_too(monkeypatch):
-    patch_everywhere(monkeypatch, "orders.population", "MANY_VARIABLES", 5)
+def test_few_orders_of_many_variables_find_the_optimum_too(sizes):
+    sizes(MANY_VARIABLES=5)
     families, lists = random_lists(6, 8, needy=0.5)
     found = search(lists, rounds=6, starts=[range(8)] * 3)
     check(found, families)
@@ -195,10 +192,10 @@ def test_a_chain_of_more_variables_than_a_word_has_bits():
     assert found.cost == n + 1
 
 
-def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch):
+def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch, sizes):
     """It may write anything, at any time."""
     over, begun = threading.Event(), threading.Event()
-    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
+    sizes({"workers.GRACE_SECONDS": 0.2})
 
     def deaf(order, state, *given):
         order[:], state[:] = 0, 0

@@ -11,6 +11,7 @@ import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patching import sized
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
@@ -37,8 +38,7 @@ def test_floors_are_what_all_others_leave_unexplained(seed, n, records, threads,
     dataset = random_dataset(np.random.default_rng(seed), n, records)
     if varying(dataset).size == 0:
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(problem_module, "CELLS_PER_TASK", cells)
+    with sized(CELLS_PER_TASK=cells):
         problem, order = counted(dataset, threads=threads)
     problem.check()
     problem.table.check()

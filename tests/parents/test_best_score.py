@@ -6,9 +6,9 @@ import pytest
 from calling import called
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import sized
 
 from extbnsl.kernels.varsets import pack, sizes, words
-from extbnsl.parents import pruning
 from extbnsl.parents.best_score import (
     as_bytes,
     byte_tables,
@@ -103,8 +103,7 @@ def test_undominated_by_definition(seed, n, count, few):
     varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
     pairs = list(zip(varsets[:, 0].tolist(), costs.tolist(), strict=True))
     expected = [not any(q != p and q & ~p == 0 and d <= c for q, d in pairs) for p, c in pairs]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "FEW", few)
+    with sized({"pruning.FEW": few}):
         assert undominated(varsets, costs).tolist() == expected
 
 

@@ -169,11 +169,10 @@ def test_odd_data(codes):
     assert_same(families(dataset, "bdeu").scores, child_by_child(dataset, "bdeu").scores)
 
 
-def test_levels_go_over_to_children_where_they_are_too_large(monkeypatch):
+def test_levels_go_over_to_children_where_they_are_too_large(sizes):
     dataset = random_dataset(np.random.default_rng(5), 9, 100, 3)
     plain = families(dataset, "bdeu")
-    monkeypatch.setattr(cells_by_child, "MANY", 20)
-    monkeypatch.setattr(cells_by_child, "FEW", 10)
+    sizes({"cells_by_child.MANY": 20, "cells_by_child.FEW": 10})
     seen = []
     mixed = families(dataset, "bdeu", seen=seen)
     assert any(known.level is not None for known in seen)
@@ -196,7 +195,7 @@ def test_goes_on_from_whatever_was_stored(tmp_path):
         assert_same(whole.scores, families(dataset, "bdeu:10", begun=begun).scores)
 
 
-def test_a_stop_leaves_bounds(monkeypatch):
+def test_a_stop_leaves_bounds():
     dataset = random_dataset(np.random.default_rng(13), 8, 100, 3)
     whole = families(dataset, "bdeu")
     calls = itertools.count()

@@ -18,7 +18,6 @@ from extbnsl.core.events import Warned, ignore
 from extbnsl.data import from_array
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -67,9 +66,8 @@ def test_child_by_child_gives_the_same_families(seed):
 
 
 @pytest.mark.parametrize("begun", [None, start_enumeration(9)], ids=["by level", "by child"])
-def test_the_share_of_a_size_grows_once_from_nothing_to_all(begun, monkeypatch):
-    monkeypatch.setattr(by_level, "TOLD", 1)
-    monkeypatch.setattr(by_level, "CHUNK", 4)
+def test_the_share_of_a_size_grows_once_from_nothing_to_all(begun, sizes):
+    sizes({"by_level.TOLD": 1, "by_level.CHUNK": 4})
     told = []
     with Workers(1) as workers:
         surviving_families(random_data(1, 9, 400), Claim(), workers, shelf_of(PLENTY), told.append, begun)
@@ -181,10 +179,10 @@ def assert_identical(one, other):
     ],
 )
 def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
-    find, variables, records, memory, moments, tmp_path, monkeypatch
+    find, variables, records, memory, moments, tmp_path, sizes
 ):
     """Also with nearly everything on disk."""
-    monkeypatch.setattr(by_level, "CHUNK", 8)
+    sizes({"by_level.CHUNK": 8})
     dataset = random_data(2, variables, records)
     seen = []
     whole = find(dataset, seen=seen)
@@ -205,9 +203,9 @@ def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
 
 @pytest.mark.parametrize("find", [families, child_by_child])
 @pytest.mark.parametrize(("variables", "records"), [(10, 200), pytest.param(66, 20, marks=pytest.mark.slow)])
-def test_with_slack_whoever_goes_on_finds_exactly_the_same(find, variables, records, tmp_path, monkeypatch):
+def test_with_slack_whoever_goes_on_finds_exactly_the_same(find, variables, records, tmp_path, sizes):
     """The slack is not among what is stored: whoever goes on gives it."""
-    monkeypatch.setattr(by_level, "CHUNK", 8 if variables == 10 else 256)
+    sizes({"by_level.CHUNK": 8 if variables == 10 else 256})
     dataset, options = random_data(2, variables, records), {"slack": 3.0, "max_parents": 4 if variables == 10 else 2}
     seen = []
     whole = find(dataset, seen=seen, **options)
@@ -238,9 +236,9 @@ def test_with_slack_a_stop_leaves_a_bound(find, polls):
 
 @pytest.mark.parametrize("find", [families, child_by_child])
 @pytest.mark.parametrize("steps", first(1, [10, 3, 1]))
-def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_path, monkeypatch):
+def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_path, sizes):
     """Stopped after every few tasks, and resumed from files."""
-    monkeypatch.setattr(by_level, "CHUNK", 8)
+    sizes({"by_level.CHUNK": 8})
     dataset = random_data(4, 9, 300)
     whole = find(dataset)
     begun, varsets, sessions = None if find is families else start_enumeration(9), [], 0
@@ -268,10 +266,9 @@ def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_
     assert varsets == sorted(varsets)
 
 
-def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path, monkeypatch):
+def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path, sizes):
     """The largest parent sets win: each of three children is the exclusive or of three others."""
-    monkeypatch.setattr(by_level, "CHUNK", 8)
-    monkeypatch.setattr(by_level, "MERGED", 2)
+    sizes({"by_level.CHUNK": 8, "MERGED": 2})
     coins = np.random.default_rng(1).integers(0, 2, (400, 6))
     sums = [coins[:, k : k + 3].sum(axis=1) % 2 for k in range(3)]
     dataset = from_array(np.column_stack([coins, *sums]))
@@ -289,8 +286,8 @@ def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path,
     assert sum(3 in np.bitwise_count(parents[:, 0]) for parents in whole.scores.parents) >= 3
 
 
-def test_a_commit_writes_again_only_what_has_changed(tmp_path, monkeypatch):
-    monkeypatch.setattr(by_level, "CHUNK", 8)
+def test_a_commit_writes_again_only_what_has_changed(tmp_path, sizes):
+    sizes({"by_level.CHUNK": 8})
     seen = []
     families(random_data(2, 12, 500), seen=seen)
     begun = [found for found in seen if found.complete_to == 1 and found.level.begun is not None]

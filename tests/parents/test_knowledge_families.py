@@ -18,7 +18,6 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import constraints_of, under_order
-from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
@@ -138,10 +137,9 @@ def test_a_variable_that_never_varies_keeps_its_required_parents():
 
 @pytest.mark.parametrize("score", ["mdl", "bdeu", "bds:5", "fnml"])
 @pytest.mark.parametrize(("passed", "groups"), [(1000, {0}), (-1, {0, 1, 2})], ids=["together", "apart"])
-def test_whoever_goes_on_from_any_commit_finds_the_same(passed, groups, score, tmp_path, monkeypatch):
+def test_whoever_goes_on_from_any_commit_finds_the_same(passed, groups, score, tmp_path, sizes):
     """Also where one group of children has been judged and another begun: files of one do not pass for another's."""
-    monkeypatch.setattr(problem_module, "PASSED", passed)
-    monkeypatch.setattr(by_level, "CHUNK", 8)
+    sizes({"PASSED": passed, "by_level.CHUNK": 8})
     rng = np.random.default_rng(3)
     dataset = dataset_of(rng.integers(0, 2, (60, 8)))
     knowledge = Knowledge((("v0", "v1"), ("v2", "v3"), ("v0", "v4")), forbidden=(("v5", "v6"),))

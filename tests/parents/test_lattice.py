@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 from extbnsl.core.events import ignore
 from extbnsl.data import distinct_rows
-from extbnsl.files import shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
@@ -349,11 +348,10 @@ def test_without_room_for_a_level_what_is_complete_is_known(limit):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("memory", [0, 500, 1_000])
-def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, monkeypatch):
+def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, sizes):
     codes, arities = varying(5, 9, 120)
     problem = of_limit(codes, arities, 4)
-    monkeypatch.setattr(by_level, "CHUNK", 16)
-    monkeypatch.setattr(shelf, "PAGES_HELD", 100)
+    sizes({"by_level.CHUNK": 16, "PAGES_HELD": 100})
     whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
     room = shelf_of(memory, tmp_path)
     seen = []
@@ -369,11 +367,11 @@ def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, m
 
 @pytest.mark.parametrize("chunk", [1, 7])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_chunks_and_threads_change_nothing(chunk, threads, monkeypatch):
+def test_chunks_and_threads_change_nothing(chunk, threads, sizes):
     codes, arities = varying(8, 8, 90)
     problem = counting_problem(codes, arities, True, True)
     whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
-    monkeypatch.setattr(by_level, "CHUNK", chunk)
+    sizes({"by_level.CHUNK": chunk})
     with Workers(threads) as workers:
         cut = enumerate_families(problem, workers, shelf_of(), ignore)
     assert as_values(cut) == as_values(whole)

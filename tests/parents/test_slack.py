@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.problem import counting_problem, varying
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -183,10 +182,10 @@ def test_where_nothing_is_left_to_gain_the_penalty_alone_counts(begun):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("begun", [None, start_enumeration], ids=["by level", "by child"])
-def test_threads_and_a_disk_change_nothing(begun, threads, tmp_path, monkeypatch):
+def test_threads_and_a_disk_change_nothing(begun, threads, tmp_path, sizes):
     dataset = much_alike(1, 12, 100)
     whole, counted = found_families(dataset, 4.0)
-    monkeypatch.setattr(by_level, "CHUNK", 16)
+    sizes({"by_level.CHUNK": 16})
     shelf = shelf_of(1_000 if begun is None else 1 << 20, tmp_path)
     found, _ = found_families(dataset, 4.0, begun=begun, threads=threads, shelf=shelf)
     assert [set(own) for own in found] == [set(own) for own in whole]
@@ -194,10 +193,10 @@ def test_threads_and_a_disk_change_nothing(begun, threads, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-def test_where_memory_is_short_it_goes_on_child_by_child(monkeypatch):
+def test_where_memory_is_short_it_goes_on_child_by_child(sizes):
     dataset, seen = much_alike(1, 16, 400), []
     whole, _ = found_families(dataset, 4.0)
-    monkeypatch.setattr(by_level, "CHUNK", 16)
+    sizes({"by_level.CHUNK": 16})
     found, _ = found_families(dataset, 4.0, shelf=shelf_of(300_000), seen=seen)
     assert seen[0].level is not None
     assert any(known.children for known in seen)

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from cases import scores_of, wishful
 from flat import solve
-from patching import make_incumbents_poor, patch_everywhere
 
-from extbnsl.bounds.ascent import find_multipliers
-from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
+from extbnsl.bounds.lp.polish import LACKING, ROOT
 from extbnsl.core.events import StageAdvanced
 from extbnsl.proof.strategy import FEWEST_ROUNDS
 from extbnsl.scores.local import local_scores
@@ -41,9 +39,9 @@ def unsearchable(seeds):
 
 
 @pytest.mark.parametrize("turn", [1, 2])
-def test_the_gap_that_is_told_is_what_a_stop_leaves(turn, monkeypatch):
+def test_the_gap_that_is_told_is_what_a_stop_leaves(turn, poor_incumbents):
     """Also while other components have no bounds yet."""
-    make_incumbents_poor(monkeypatch)
+    poor_incumbents()
     told = []
 
     def observer(event):
@@ -60,60 +58,43 @@ def test_the_gap_that_is_told_is_what_a_stop_leaves(turn, monkeypatch):
     assert result.upper_bound - result.lower_bound <= told[-1] + 1e-3
 
 
-def test_multipliers_end_where_groups_prove_it(thorough, monkeypatch):
+def test_multipliers_end_where_groups_prove_it(thorough, calls):
     """The families that are cheap enough allow no order, which multipliers do not see: costs that are closer to each
     other than they look at."""
-    rounds = []
-
-    def improve(families, start, some, *given):
-        rounds.append(some)
-        return find_multipliers(families, start, some, *given)
-
-    patch_everywhere(monkeypatch, "bounds.ascent", "find_multipliers", improve)
+    ascents = calls("bounds.ascent", "find_multipliers")
     ring = [[(1 << 3, 0.0)], [(1 << 2, 0.0)], [(1 << 0, 0.0)], [(1 << 1, 8.99999997), (0, 8.99999999)]]
     result = solve(scores_of(ring), threads=1, polish=False, time_limit=20.0)
     assert result.status == "optimal"
     assert result.cost == 8.99999999
-    assert rounds
-    assert max(rounds) <= FEWEST_ROUNDS
+    assert ascents
+    assert max(call.given[2] for call in ascents) <= FEWEST_ROUNDS
 
 
 @pytest.mark.slow
-def test_where_no_search_is_possible_bounds_go_on_at_the_root(monkeypatch):
+def test_where_no_search_is_possible_bounds_go_on_at_the_root(poor_incumbents, calls):
     """No rounds of improvement and no programs for nodes, which only a search would use; and it is proved."""
-    make_incumbents_poor(monkeypatch)  # a good one leaves small pieces at once
-    goals, rounds = [], []
-
-    def record(families, start, goal, *given):
-        goals.append((families.first.size - 1, goal))
-        return polished(families, start, goal, *given)
-
-    def improve(families, start, some, *given):
-        rounds.append((families.first.size - 1, some))
-        return find_multipliers(families, start, some, *given)
-
-    patch_everywhere(monkeypatch, "bounds.lp.polish", "polished", record)
-    patch_everywhere(monkeypatch, "bounds.ascent", "find_multipliers", improve)
+    poor_incumbents()  # a good one leaves small pieces at once
+    polishing, ascents = calls("bounds.lp.polish", "polished"), calls("bounds.ascent", "find_multipliers")
     result = solve(unsearchable(range(10)), threads=1)
     assert result.status == "optimal"
-    large = [goal for n, goal in goals if n > 64]
-    assert large
-    assert all(goal.share == ROOT != LACKING and goal.left > 0.0 for goal in large)
-    assert all(some == 0 for n, some in rounds if n > 64)
+    goals, rounds = ([call.given[2] for call in made if of_many(call)] for made in (polishing, ascents))
+    assert goals
+    assert all(goal.share == ROOT != LACKING and goal.left > 0.0 for goal in goals)
+    assert rounds
+    assert set(rounds) == {0}
+
+
+def of_many(call):
+    """Whether a function got the families of more variables than a search can have."""
+    return call.given[0].first.size - 1 > 64
 
 
 @pytest.mark.slow
-def test_where_no_search_is_possible_more_solutions_are_made_networks(monkeypatch):
-    make_incumbents_poor(monkeypatch)
+def test_where_no_search_is_possible_more_solutions_are_made_networks(poor_incumbents, sizes):
     heard = []
-
-    def record(*given):
-        heard[-1] += 1
-        return False
-
-    monkeypatch.setattr("extbnsl.proof.prove.find_better_rounded", record)
     for every in (1, 1 << 30):
-        monkeypatch.setattr("extbnsl.proof.bounding.SOLUTIONS", every)
-        heard.append(0)
+        sizes(SOLUTIONS=every)
+        solutions = poor_incumbents()
         solve(unsearchable(range(10)), threads=1)
+        heard.append(len(solutions))
     assert heard[0] > heard[1] > 0

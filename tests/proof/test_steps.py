@@ -1,15 +1,15 @@
 """Proofs in several steps: whatever settles the pieces, and wherever a run is stopped, the certificate proves it."""
 
+import contextlib
 import json
 import math
-import os
 
 import naive
 import numpy as np
 import pytest
 from cases import random_dataset, random_families, scores_of, side_by_side, wishful
 from flat import solve
-from patching import make_incumbents_poor, make_thorough, make_unsearchable
+from patching import COMMIT_ALWAYS, poor_incumbents, searchable
 
 from extbnsl.bounds.lp.branching import Tree
 from extbnsl.core.codec import arrays_of, decode, encode
@@ -29,12 +29,10 @@ SMALL = 4  # variables that a search may have at most
 
 
 @pytest.fixture(autouse=True)
-def _little_at_the_root(monkeypatch):
+def _little_at_the_root(sizes, searchable):
     """Cuts of three clusters would close the gaps; pieces that are not small are too large; each node is told."""
-    monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
-    monkeypatch.setattr("extbnsl.bounds.lp.branching.TOLD", 1)
-    monkeypatch.setattr("extbnsl.proof.prove.LONG", BRIEF)
-    make_unsearchable(monkeypatch, SMALL)
+    sizes({"TRIPLES": 0, "branching.TOLD": 1, "LONG": BRIEF})
+    searchable(SMALL)
 
 
 @pytest.fixture
@@ -97,13 +95,13 @@ def test_pieces_are_settled_by_branching(seed, settled):
     checked(result, scores_of(families))
 
 
-@pytest.mark.parametrize("sizes", [(3, 3, 5), (5, 6), (2, 2, 2, 4)])
+@pytest.mark.parametrize("parts", [(3, 3, 5), (5, 6), (2, 2, 2, 4)])
 @pytest.mark.parametrize("largest", [SMALL, 64])
-def test_what_pieces_are_settled_by_adds_up(sizes, largest, monkeypatch):
+def test_what_pieces_are_settled_by_adds_up(parts, largest, searchable):
     """Each bound is rounded for itself: the last one must leave room for that."""
-    make_unsearchable(monkeypatch, largest)
+    searchable(largest)
     for seed in range(2):
-        families = cores(seed + sum(sizes), *sizes)
+        families = cores(seed + sum(parts), *parts)
         result = solve(scores_of(families), threads=1)
         assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
         checked(result, scores_of(families))
@@ -121,10 +119,10 @@ def test_figures_of_any_size_add_up(price):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
-def test_branching_without_fixing(poor, monkeypatch):
+def test_branching_without_fixing(poor, poor_incumbents):
     """A tree over all of a component, at the incumbent or down to a better network."""
     if poor:
-        make_incumbents_poor(monkeypatch)
+        poor_incumbents()
     trees = 0
     for seed in range(6):
         families = wishful(seed, 6)
@@ -136,10 +134,9 @@ def test_branching_without_fixing(poor, monkeypatch):
 
 
 @pytest.mark.slow
-def test_branching_of_data(monkeypatch):
+def test_branching_of_data(thorough, poor_incumbents):
     """Families that others take the place of are counted again too: they do not keep a node open."""
-    make_thorough(monkeypatch)
-    make_incumbents_poor(monkeypatch)
+    poor_incumbents()
     trees = 0
     for seed in range(24, 40):
         dataset = random_dataset(np.random.default_rng(seed), 7, 200)
@@ -226,17 +223,15 @@ def test_a_tree_goes_on_node_by_node(tmp_path):
     checked(result, scores_of(families))
 
 
-@pytest.mark.usefixtures("_no_probing")
+@pytest.mark.usefixtures("_no_probing", "fast_disk")
 @pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
 @pytest.mark.parametrize("times", [4])
-def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times, poor, monkeypatch):
+def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times, poor, poor_incumbents, sizes):
     """Whenever it is asked whether to stop, in all of its steps; every checkpoint has the steps so far."""
-    monkeypatch.setattr("extbnsl.proof.commits.COMMIT_SECONDS", -1.0)
-    monkeypatch.setattr("extbnsl.proof.commits.COMMIT_SHARE", math.inf)
+    sizes(COMMIT_ALWAYS)
     if poor:
-        make_incumbents_poor(monkeypatch)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+        poor_incumbents()
     families = cores(2, 3, 5, 5)
     scores, optimum = scores_of(families), optimum_of(families)
     whole = Watch()
@@ -268,14 +263,11 @@ def test_steps_and_trees_are_read_as_they_were_written():
     assert len({frozenset(document) for document in kept}) == 3
 
 
-def test_trees_are_read_as_they_were_written(monkeypatch):
+def test_trees_are_read_as_they_were_written(calls):
     """At every node."""
-    from extbnsl.proof import bounding
-
-    seen = []
-    monkeypatch.setattr(bounding, "branch", lambda *given, real=bounding.branch: seen.append(real(*given)) or seen[-1])
+    branched = calls("bounds.lp.branching", "branch")
     solve(scores_of(wishful(7, 7)), threads=1, fixing=False)
-    (tree,) = seen
+    (tree,) = (call.found for call in branched)
     assert tree.fits(7)
     document, arrays = json.loads(json.dumps(encode(tree))), dict(arrays_of(tree))
     again = decode(Tree, document, arrays=arrays)
@@ -284,17 +276,17 @@ def test_trees_are_read_as_they_were_written(monkeypatch):
 
 
 @pytest.mark.slow
-def test_random_problems_are_proved(monkeypatch):
+def test_random_problems_are_proved():
     """Ties by the hundred, both signs, with and without fixing, from good and from poor networks."""
     for seed in range(30):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(3, 9))
         families = random_families(rng, n, 20)
         families = [[(p, cost - rng.choice([0.0, 9.0])) for p, cost in own] for own in families]
-        with pytest.MonkeyPatch.context() as patch:
-            make_unsearchable(patch, int(rng.choice([2, 3, 64])))
+        with contextlib.ExitStack() as effects:
+            effects.enter_context(searchable(int(rng.choice([2, 3, 64]))))
             if rng.random() < 0.5:
-                make_incumbents_poor(patch)
+                effects.enter_context(poor_incumbents())
             result = solve(scores_of(families), threads=1, fixing=bool(rng.random() < 0.7))
         assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
         checked(result, scores_of(families))

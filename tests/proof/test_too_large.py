@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cases import wishful
 from flat import solve
-from patching import make_incumbents_poor
+from patching import sized, too_large
 
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.files.manifest import read_manifest
@@ -23,10 +23,9 @@ OPTIONS = {"threads": 1, "fixing": False}  # fixing would take the chain away
 
 
 @pytest.fixture(autouse=True)
-def _little_at_the_root(monkeypatch):
+def _little_at_the_root(sizes):
     """Cuts of three clusters would close the gap, and it is told after each node."""
-    monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
-    monkeypatch.setattr("extbnsl.bounds.lp.branching.TOLD", 1)
+    sizes({"TRIPLES": 0, "branching.TOLD": 1})
 
 
 def hard(seed=0):
@@ -83,11 +82,10 @@ def assert_proved(result, scores):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
-def test_what_cannot_be_searched_is_proved(poor, monkeypatch):
+def test_what_cannot_be_searched_is_proved(poor, poor_incumbents):
     """With a poor network to begin with, the tree comes upon the best one."""
     if poor:
-        make_incumbents_poor(monkeypatch)
-        monkeypatch.setattr("extbnsl.proof.prove.find_better_rounded", lambda *given: False)
+        poor_incumbents()
     scores, optimum = hard()
     watch = Watch()
     result = solved(scores, watch)
@@ -127,18 +125,21 @@ def test_a_run_that_was_stopped_goes_on(nodes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("effect", "told"),
     [
-        ("bounds.lp.branching.NODE_BYTES", 1 << 50, "There is no memory for more than 1 open node of branching"),
-        ("proof.bounding.multipliers_bytes", lambda *given: 1 << 50, "Bounding needs at least 1024.0TiB of memory"),
+        (
+            lambda: sized({"branching.NODE_BYTES": 1 << 50}),
+            "There is no memory for more than 1 open node of branching",
+        ),
+        (lambda: too_large("proof.bounding", "multipliers_bytes"), "Bounding needs at least 1024.0TiB of memory"),
     ],
     ids=["for nodes", "for multipliers"],
 )
-def test_a_run_that_is_short_of_memory_has_bounds_and_says_so(monkeypatch, name, value, told):
-    monkeypatch.setattr(f"extbnsl.{name}", value)
+def test_a_run_that_is_short_of_memory_has_bounds_and_says_so(effect, told):
     scores, optimum = hard()
     watch = Watch()
-    result = solved(scores, watch)
+    with effect():
+        result = solved(scores, watch)
     assert result.status == "memory_limit"
     assert result.lower_bound < optimum
     (warning,) = watch.warnings

@@ -65,7 +65,7 @@ def test_scores_of_a_dictionary_have_no_name(drawn):
     assert "minus the given scores" in rows(result._repr_html_())[0]["cost"]
 
 
-def test_what_is_too_large_is_not_drawn(drawn, monkeypatch):
-    monkeypatch.setattr("extbnsl.results.facts.MOST_DRAWN", 2)
+def test_what_is_too_large_is_not_drawn(drawn, sizes):
+    sizes({"facts.MOST_DRAWN": 2})
     assert rows(extbnsl.learn(TABLE)._repr_html_())[1].find("svg") is None
     assert drawn == []

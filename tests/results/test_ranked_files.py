@@ -46,8 +46,8 @@ def files_of(result):
 
 
 @pytest.mark.parametrize("portion", [1, 50, 1 << 17])
-def test_the_text_in_pieces_is_the_plain_json_of_all(variables, portion, monkeypatch):
-    monkeypatch.setattr(listing, "FAMILIES", portion)
+def test_the_text_in_pieces_is_the_plain_json_of_all(variables, portion, sizes):
+    sizes(FAMILIES=portion)
     networks = fake_networks(23, variables)
     result = fake_result(networks)
     head = result.document({"command": "extbnsl kbest"})

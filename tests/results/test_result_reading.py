@@ -164,16 +164,15 @@ def test_what_is_no_object_is_told(tmp_path, text):
         read_result(tmp_path)
 
 
-def test_what_is_too_large_for_a_run_directory_is_refused_but_not_a_long_list(written, monkeypatch):
+def test_what_is_too_large_for_a_run_directory_is_refused_but_not_a_long_list(written, sizes):
     path, head, networks = written
     size = (path / "result.json").stat().st_size
     longest = max(map(len, (path / "result.json").read_bytes().splitlines()))
     head_size = (path / "result.json").read_bytes().index(MARK) + len(MARK)
-    monkeypatch.setattr(reading, "MOST_BYTES", size - 1)
-    monkeypatch.setattr(reading, "MOST_OF_PART", max(head_size, longest + 1))
+    sizes({"reading.MOST_BYTES": size - 1, "MOST_OF_PART": max(head_size, longest + 1)})
     assert read_result(path) == head
     assert list(read_networks(path)) == networks
-    monkeypatch.setattr(reading, "MOST_OF_PART", head_size - 1)
+    sizes(MOST_OF_PART=head_size - 1)
     with pytest.raises(RunDirectoryError, match=f"has {size} bytes, more than any run writes there"):
         read_result(path)
     assert read_result(path / "result.json") == head

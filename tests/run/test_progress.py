@@ -338,8 +338,8 @@ def test_what_stays_the_same_is_said_ever_more_rarely(clock):
     assert said == [5, 15, 35, 75, 155, 315, 635]
 
 
-def test_beating_calls_all_until_the_block_ends(monkeypatch):
-    monkeypatch.setattr(progress, "SILENCE_SECONDS", 0.0)
+def test_beating_calls_all_until_the_block_ends(sizes):
+    sizes(SILENCE_SECONDS=0.0)
     spoken, other = threading.Event(), threading.Event()
     table = progress.Table(lambda line: spoken.set())
     before = threading.active_count()

@@ -13,7 +13,7 @@ from cases import cost_of_order, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import as_kept, search_state
-from patching import shrink
+from patching import SMALL_CHUNKS, sized, some_sizes
 from search_invariants import check_groups, check_nodes, check_run, check_state, group_value
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
@@ -197,22 +197,20 @@ def test_nodes_are_those_of_the_obvious_search(seed, n, pattern, path_extension,
         *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 1, False), (2, 9, False), (4, 1, True))),
     ],
 )
-def test_partitions_and_tasks_change_nothing(low_bits, sources, path_extension, monkeypatch):
+def test_partitions_and_tasks_change_nothing(low_bits, sources, path_extension):
     for seed in range(3):
         problem = Problem(seed, 9)
         for limit in (problem.optimum + 4, math.inf):
-            monkeypatch.undo()
             whole = problem.ready(limit, path_extension)
             expected = searched(whole)
-            shrink(monkeypatch, LOW_BITS=low_bits, LEAST_SOURCES=sources, TASKS_PER_THREAD=1000)
-            shrink(monkeypatch, CHUNK_NODES=2, CHUNK_TARGETS=3, FENCE_NODES=2)
-            ready = problem.ready(limit, path_extension)
-            assert ready.low_bits == low_bits
-            for threads in (1, 3):
-                states = searched(ready, threads)
-                assert [nodes_of(s, ready) for s in states] == [nodes_of(s, whole) for s in expected]
-                assert [counters(s) for s in states] == [counters(s) for s in expected]
-                assert optimal_order(states[-1], low_bits) == optimal_order(expected[-1], whole.low_bits)
+            with sized(SMALL_CHUNKS, LOW_BITS=low_bits, LEAST_SOURCES=sources):
+                ready = problem.ready(limit, path_extension)
+                assert ready.low_bits == low_bits
+                for threads in (1, 3):
+                    states = searched(ready, threads)
+                    assert [nodes_of(s, ready) for s in states] == [nodes_of(s, whole) for s in expected]
+                    assert [counters(s) for s in states] == [counters(s) for s in expected]
+                    assert optimal_order(states[-1], low_bits) == optimal_order(expected[-1], whole.low_bits)
 
 
 @pytest.mark.slow
@@ -230,13 +228,7 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
     """Runs in memory and in files, commits at any time, and a search that goes on from any commit."""
     problem = Problem(seed, n)
     limit = problem.optimum + slack
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        shrink(
-            monkeypatch,
-            LOW_BITS=data.draw(st.integers(1, 4)),
-            LEAST_SOURCES=data.draw(st.sampled_from([1, 4, 50])),
-            LEAST_TASK_BYTES=data.draw(st.sampled_from([1, 500, 10_000])),
-        )
+    with sized(some_sizes(data)):
         ready = problem.ready(limit, path_extension)
         expected = searched(ready)
         store = Store(tmp_path_factory.mktemp("store"), 1 << 30)
@@ -310,7 +302,7 @@ def test_any_groups(widths):
 
 
 @pytest.mark.slow
-def test_more_than_a_byte_of_low_bits_and_many_families(monkeypatch):
+def test_more_than_a_byte_of_low_bits_and_many_families(sizes):
     """17 variables: two low bytes, a high one, and children with more than 64 parent sets."""
     problem = Problem(6, 17, most=700, widths=[9, 8])
     assert max(c.size for c in problem.scores.costs) > 64
@@ -318,7 +310,7 @@ def test_more_than_a_byte_of_low_bits_and_many_families(monkeypatch):
     exact = searched(ready)
     assert goal_cost(exact) == problem.optimum
     for low_bits in (5, 8):
-        shrink(monkeypatch, LOW_BITS=low_bits)
+        sizes(LOW_BITS=low_bits)
         other = problem.ready(problem.optimum + 1e-6, False)
         assert [nodes_of(s, other) for s in searched(other)] == [nodes_of(s, ready) for s in exact]
 
@@ -355,9 +347,9 @@ def test_a_trial_ends_early_and_is_extrapolated():
 
 
 @pytest.mark.slow
-def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back(tmp_path, monkeypatch):
+def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back(tmp_path, sizes):
     for fence_nodes in (2, 1024):
-        shrink(monkeypatch, FENCE_NODES=fence_nodes)
+        sizes(FENCE_NODES=fence_nodes)
         run = run_in_memory(whole_layer(searched(Problem(3, 17, widths=[9, 8]).ready())[8]))
         filed = in_files_only(write_run(run, f"run-{fence_nodes}", Store(tmp_path, 1 << 30)))
         assert sum(file.bytes for file in filed.files) <= file_bytes(run)

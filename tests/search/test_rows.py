@@ -11,7 +11,7 @@ from flat import solve
 from hypothesis import given
 from hypothesis import strategies as st
 from kept import as_kept, search_state
-from patching import shrink
+from patching import SMALL_CHUNKS, sized, some_sizes
 from real import EXAMPLES, assert_proved, optima
 from test_layers import IN_MEMORY, SETTINGS, Problem, counters, nodes_of, searched
 
@@ -22,7 +22,6 @@ from extbnsl.data import read_csv
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
-from extbnsl.search import score_cache
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
 from extbnsl.search.runs import file_bytes, load_sources, write_run
@@ -96,19 +95,17 @@ def test_families_that_no_predecessor_contains_are_found_when_some_are_pruned(tm
     ("low_bits", "path_extension"),
     [(3, True), pytest.param(1, False, marks=pytest.mark.slow), pytest.param(4, True, marks=pytest.mark.slow)],
 )
-def test_partitions_tasks_and_chunks_change_nothing(low_bits, path_extension, monkeypatch, tmp_path):
+def test_partitions_tasks_and_chunks_change_nothing(low_bits, path_extension, tmp_path):
     problem = Layered(low_bits, 9, most=80)
     for limit in (problem.optimum + 4, math.inf):
-        monkeypatch.undo()
         sparse = problem.ready(limit, path_extension)
         expected = [columns(s, sparse) for s in searched(sparse)]
-        shrink(monkeypatch, LOW_BITS=low_bits, LEAST_SOURCES=9, TASKS_PER_THREAD=1000)
-        shrink(monkeypatch, CHUNK_NODES=2, CHUNK_TARGETS=3, FENCE_NODES=2, FAMILIES_READ=7)
-        ready = problem.layered(Store(tmp_path, 1 << 30), limit, path_extension)
-        states = searched(ready, 3)
-        assert [columns(s, ready) for s in states] == expected
-        for state in states:
-            problem.assert_rows(state, ready)
+        with sized(SMALL_CHUNKS, LOW_BITS=low_bits, LEAST_SOURCES=9, FAMILIES_READ=7):
+            ready = problem.layered(Store(tmp_path, 1 << 30), limit, path_extension)
+            states = searched(ready, 3)
+            assert [columns(s, ready) for s in states] == expected
+            for state in states:
+                problem.assert_rows(state, ready)
 
 
 @pytest.mark.slow
@@ -128,13 +125,7 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
     limit = problem.optimum + slack
     sparse = problem.ready(limit, path_extension)
     expected = {s.layer.size: columns(s, sparse) for s in searched(sparse)}
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        shrink(
-            monkeypatch,
-            LOW_BITS=data.draw(st.integers(1, 4)),
-            LEAST_SOURCES=data.draw(st.sampled_from([1, 4, 50])),
-            LEAST_TASK_BYTES=data.draw(st.sampled_from([1, 500, 10_000])),
-        )
+    with sized(some_sizes(data)):
         store = Store(tmp_path_factory.mktemp("store"), 1 << 30)
         ready = problem.layered(store, limit, path_extension)
         answers = itertools.cycle(data.draw(st.lists(st.booleans(), min_size=1, max_size=20)))
@@ -164,9 +155,9 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
 
 
 @pytest.mark.slow
-def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, monkeypatch):
+def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, sizes):
     problem = Layered(6, 17, most=700, widths=[9, 8])
-    shrink(monkeypatch, FAMILIES_READ=1000)
+    sizes(FAMILIES_READ=1000)
     for path_extension in (False, True):
         sparse = problem.ready(problem.optimum + 1e-6, path_extension)
         layered = problem.layered(Store(tmp_path, 1 << 30), problem.optimum + 1e-6, path_extension)
@@ -177,9 +168,8 @@ def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("read", "piece"), [(1, 1 << 20), (5, 1 << 20), (1 << 14, 1 << 20), (1 << 14, 160), (5, 160)])
-def test_the_score_cache_holds_the_families_by_size_child_and_cost(read, piece, tmp_path, monkeypatch):
-    shrink(monkeypatch, FAMILIES_READ=read)
-    monkeypatch.setattr(score_cache, "PIECE_BYTES", piece)
+def test_the_score_cache_holds_the_families_by_size_child_and_cost(read, piece, tmp_path, sizes):
+    sizes(FAMILIES_READ=read, PIECE_BYTES=piece)
     problem = Layered(7, 8, most=60)
     scores = problem.scores
     written = write_score_cache(Store(tmp_path, 1 << 30), "families-1", scores.parents, scores.costs)
@@ -269,11 +259,10 @@ def test_a_disk_without_room_for_the_score_cache_ends_the_search():
     assert result.status == "disk_limit"
 
 
-def test_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_line(here, capsys):
     assert main(["solve", str(EXAMPLES / "wine.csv"), "--parent-graph", "layered", "--lower-bound", "static"]) == 0
     assert "status       optimal" in capsys.readouterr().out
-    document = json.loads((tmp_path / "wine.run" / "result.json").read_text())
+    document = json.loads((here / "wine.run" / "result.json").read_text())
     assert document["cost"] == pytest.approx(1280.074832)
     assert document["provenance"]["options"]["parent_graph"] == "layered"
-    assert not list(tmp_path.rglob("*.h5"))
+    assert not list(here.rglob("*.h5"))

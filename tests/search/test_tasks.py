@@ -7,7 +7,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from patching import shrink
 from test_layers import ends
 from test_rows import Layered, columns
 
@@ -26,8 +25,8 @@ def processes():
 
 @pytest.mark.parametrize("parent_graph", ["sparse", "layered"])
 @pytest.mark.parametrize("memory", [0, math.inf])
-def test_processes_make_the_layers_that_threads_make(parent_graph, memory, processes, tmp_path, monkeypatch):
-    shrink(monkeypatch, LEAST_SOURCES=9, LOW_BITS=4)
+def test_processes_make_the_layers_that_threads_make(parent_graph, memory, processes, tmp_path, monkeypatch, sizes):
+    sizes(LEAST_SOURCES=9, LOW_BITS=4)
     problem = Layered(5, 10, most=60)
     limits = problem.optimum + 4, True
     ready = problem.ready(*limits) if parent_graph == "sparse" else problem.layered(Store(tmp_path, 1 << 30), *limits)

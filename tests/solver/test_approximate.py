@@ -15,7 +15,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.population import DEFAULT, METHODS
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import SELECTIONS as EXPLORED
-from extbnsl.solver import approximate, approximation, gathered
+from extbnsl.solver import approximation, gathered
 from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.methods import AUTO, SEARCHES, SELECTIONS, ApproximateMethods
 from extbnsl.verify.rescoring import score_network
@@ -128,11 +128,11 @@ def test_small_sets_come_first_in_a_share_of_the_exploration(monkeypatch):
     assert asked == [("independence", 0.5), ("greedy", 0.5)]
 
 
-def test_what_scoring_and_writing_will_take_is_kept_of_the_time(monkeypatch):
+def test_what_scoring_and_writing_will_take_is_kept_of_the_time(sizes):
     dataset, told = random_dataset(np.random.default_rng(6), 5, 300), []
     approximate_network(dataset, budgets=SHORT)  # loads the kernels
     for seconds in (0.0, 0.04, 4.0):  # for each of the 1,500 cells; the last is far more than the time
-        monkeypatch.setattr(approximate, "CELL_SECONDS", seconds)
+        sizes(CELL_SECONDS=seconds)
         approximate_network(dataset, budgets=Budgets(threads=1, time_limit=1000.0), observer=told.append)
     left = [event.seconds for event in told if isinstance(event, events.StageStarted) and event.stage == "incumbent"]
     assert left == pytest.approx([1000.0, 940.0, 750.0], abs=20)

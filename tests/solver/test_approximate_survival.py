@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import random
 import shutil
 from dataclasses import replace
@@ -12,10 +11,9 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, random_numbers, scores_of
 from disk import Killed
-from patching import patch_everywhere
+from patching import rounds_of_search, running_out, sized
 from survival import SharedDisk, arrays
 
-import extbnsl.proof.commits
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, RunDirectoryError
 from extbnsl.core.events import Committed, IncumbentFound, StageAdvanced, StageStarted, Warned
@@ -24,7 +22,6 @@ from extbnsl.files import manifest as manifests
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.machine.budgets import Budgets
-from extbnsl.orders import population
 from extbnsl.solver import approximate, approximation
 from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.approximation import reopened
@@ -34,17 +31,15 @@ from extbnsl.solver.place import Place
 from extbnsl.verify.verdict import verify
 
 LONG = 600.0
+COMMITS = {"approximation.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf}  # at every chance
 EXPLORING, COUNTING = ApproximateMethods("independence"), ApproximateMethods("auto")
 
 
 @pytest.fixture(autouse=True)
-def _often(monkeypatch):
+def _often(fast_disk, sizes):
     """A commit at every chance, rounds that find little, and no waiting for the disk."""
-    monkeypatch.setattr(approximation, "COMMIT_SECONDS", -1.0)
-    monkeypatch.setattr(approximation, "COMMIT_PART", 0.0)
-    monkeypatch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    patch_everywhere(monkeypatch, "orders.population", "NUMBER", 2)
+    sizes(COMMITS, COMMIT_PART=0.0)
+    sizes({"population.NUMBER": 2})
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +78,7 @@ def undisturbed(dataset, methods, tmp_path_factory):
     """The result, and how often it writes, of a run that nothing happens to, when all is compiled."""
     session(tmp_path_factory.mktemp("compiling"), dataset, methods=methods)
     disk = SharedDisk(tmp_path_factory.mktemp("undisturbed"))
-    with pytest.MonkeyPatch.context() as patch, disk.watch():
-        patch.setattr(approximation, "COMMIT_SECONDS", -1.0)
-        patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
+    with sized(COMMITS), disk.watch():
         result = session(disk.root, dataset, methods=methods)
     assert_holds_what_it_may_go_on_from(disk.root)
     return result, disk.calls
@@ -190,36 +183,32 @@ def test_where_counting_is_given_up_the_lists_grow(dataset, tmp_path, monkeypatc
     assert result.lower_bound < best
 
 
-def test_the_exploration_has_its_share_of_the_time_that_reading_left(dataset, monkeypatch):
-    times = []
-    times_of = approximate.Times
-    monkeypatch.setattr(approximate, "Times", lambda *given: times.append(times_of(*given)) or times[-1])
+def test_the_exploration_has_its_share_of_the_time_that_reading_left(dataset, calls):
+    made = calls("solver.approximation", "Times")
     approximate_network(dataset, budgets=Budgets(time_limit=4.0, spent=3.0))
-    assert times[0].end - times[0].explored == pytest.approx(1.0 - approximation.EXPLORED)
+    times = made[0].found
+    assert times.end - times.explored == pytest.approx(1.0 - approximation.EXPLORED)
 
 
-def test_a_search_goes_on_from_its_orders_and_its_time(dataset, tmp_path, monkeypatch):
-    seeds, search = [], approximate.search_lists
+def test_a_search_goes_on_from_its_orders_and_its_time(dataset, tmp_path, calls):
     searching = lambda event: isinstance(event, StageStarted) and event.stage == "incumbent"  # noqa: E731
     with pytest.raises(Killed):
         session(tmp_path, dataset, time=100.0, observer=kill_when(searching))
     before = state(tmp_path)
     assert (before["phase"], before["used"] + before["seconds_left"]) == ("orders", pytest.approx(100.0))
     assert 0 < before["used"] < 50
-    monkeypatch.setattr(
-        approximate, "search_lists", lambda *given, **how: seeds.append(given[2]) or search(*given, **how)
-    )
-    told = []
+    searches, told = calls("orders.population", "search_lists"), []
     result = session(tmp_path, dataset, time=100.0 - before["used"], observer=told.append)
-    assert seeds[0].orders.shape == (8, 9)
-    assert seeds[0].best.cost == before["upper_bound"]
+    seed = searches[0].given[2]
+    assert seed.orders.shape == (8, 9)
+    assert seed.best.cost == before["upper_bound"]
     assert not [event for event in told if isinstance(event, StageAdvanced)]
     assert state(tmp_path)["used"] + state(tmp_path)["seconds_left"] == pytest.approx(100.0)
     assert result.stats["seconds"] > before["seconds"]
 
 
-def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods, undisturbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(approximate, "GRACE", 0.3)
+def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods, undisturbed, tmp_path, sizes):
+    sizes(GRACE=0.3)
     told = []
     stop = lambda: "interrupted" if sum(isinstance(e, StageAdvanced) for e in told) >= 3 else None  # noqa: E731
     first = session(tmp_path, dataset, methods=methods, observer=told.append, stop=stop)
@@ -233,7 +222,7 @@ def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [23, pytest.param(9, marks=pytest.mark.slow)])
-def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path, monkeypatch, step):
+def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path, sizes, step):
     numbers = random_numbers(np.random.default_rng(12), 6, 80)
     disk = SharedDisk(tmp_path / "whole")
     disk.root.mkdir()
@@ -246,7 +235,7 @@ def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path
         with pytest.raises(Killed), killed.crash_at(call):
             session(killed.root, numbers, methods=methods)
         assert_ends_well(killed.root, numbers, methods, whole)
-    monkeypatch.setattr(approximate, "GRACE", 0.3)
+    sizes(GRACE=0.3)
     told, folder = [], tmp_path / "stopped"
     folder.mkdir()
     stop = lambda: "interrupted" if sum(isinstance(e, StageAdvanced) for e in told) >= 3 else None  # noqa: E731
@@ -298,29 +287,20 @@ def first(tmp_path_factory):
     """Data of some variables, and the folder and the result of a run on them that is over, with a random network."""
     folder = tmp_path_factory.mktemp("first")
     wide = dataset_of(np.random.default_rng(5).integers(0, 2, (200, 16)).cumsum(axis=1) // 2 % 2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(approximate, "search_lists", rounds(0))
+    with rounds_of_search(0):
         return wide, folder, session(folder, wide)
 
 
-def rounds(number):
-    """The search over orders, for so many rounds."""
-    search = population.search_lists
-    return lambda *given, **how: search(*given, **(how | {"rounds": number}))
-
-
-def test_a_run_that_is_over_goes_on_from_its_orders_for_more_time(first, tmp_path, monkeypatch):
+def test_a_run_that_is_over_goes_on_from_its_orders_for_more_time(first, tmp_path, rounds_of_search, calls):
     dataset, before, result = first
     folder = shutil.copytree(before, tmp_path / "r")
-    seeds, search = [], rounds(3)
-    monkeypatch.setattr(
-        approximate, "search_lists", lambda *given, **how: seeds.append(given[2]) or search(*given, **how)
-    )
+    rounds_of_search(3)
+    searches = calls("orders.population", "search_lists")
     costs, told = [result.cost], []
     for _ in range(3):
         known = state(folder)
         again = go_on(folder, dataset, observer=told.append)
-        assert (seeds[-1].best.cost, again.status) == (known["upper_bound"], "heuristic")
+        assert (searches[-1].given[2].best.cost, again.status) == (known["upper_bound"], "heuristic")
         assert again.lower_bound >= result.lower_bound
         assert again.stats["seconds"] > known["seconds"]
         assert_holds_what_it_may_go_on_from(folder)
@@ -331,9 +311,9 @@ def test_a_run_that_is_over_goes_on_from_its_orders_for_more_time(first, tmp_pat
     assert verify(again.document(), dataset).findings == ()
 
 
-def test_more_time_costs_nothing_when_it_is_killed(first, tmp_path, monkeypatch):
+def test_more_time_costs_nothing_when_it_is_killed(first, tmp_path, rounds_of_search):
     dataset, before, _ = first
-    monkeypatch.setattr(approximate, "search_lists", rounds(2))
+    rounds_of_search(2)
     disk = SharedDisk(shutil.copytree(before, tmp_path / "whole"))
     with disk.watch():
         go_on(disk.root, dataset)
@@ -348,31 +328,27 @@ def test_more_time_costs_nothing_when_it_is_killed(first, tmp_path, monkeypatch)
         assert_holds_what_it_may_go_on_from(killed.root)
 
 
+FULL = BudgetError("The disk is full.")
+
+
 @pytest.mark.slow
-def test_without_its_files_a_run_that_is_over_begins_anew_and_keeps_its_network(first, tmp_path, monkeypatch):
+def test_without_its_files_a_run_that_is_over_begins_anew_and_keeps_its_network(first, tmp_path):
     """They found no room on the disk."""
     dataset, told = first[0], []
-    monkeypatch.setattr(approximate, "search_lists", rounds(1))
-    with monkeypatch.context() as patch:
-        patch.setattr(extbnsl.files.store, "write_arrays", full)
+    with rounds_of_search(1), running_out("files.store", "write_arrays", FULL):
         result = session(tmp_path, dataset)
     assert (state(tmp_path)["phase"], arrays(tmp_path)) == ("done", set())
-    monkeypatch.setattr(approximate, "search_lists", rounds(0))
-    again = go_on(tmp_path, dataset, observer=told.append)
+    with rounds_of_search(0):
+        again = go_on(tmp_path, dataset, observer=told.append)
     assert [event for event in told if isinstance(event, StageStarted) and event.stage == "parents"]
     assert again.cost == pytest.approx(result.cost, rel=1e-12)
     assert again.lower_bound >= result.lower_bound
 
 
-def full(*_):
-    """What writes nothing."""
-    raise BudgetError("The disk is full.")
-
-
-def test_a_full_disk_costs_the_checkpoints_and_not_the_network(dataset, methods, undisturbed, tmp_path, monkeypatch):
+def test_a_full_disk_costs_the_checkpoints_and_not_the_network(dataset, methods, undisturbed, tmp_path):
     told = []
-    monkeypatch.setattr(extbnsl.files.store, "write_arrays", full)
-    result = session(tmp_path, dataset, methods=methods, observer=told.append)
+    with running_out("files.store", "write_arrays", FULL):
+        result = session(tmp_path, dataset, methods=methods, observer=told.append)
     assert result.cost == pytest.approx(undisturbed[0].cost, rel=1e-9)
     assert [event.message for event in told if isinstance(event, Warned)] == [
         "The disk is full. The run goes on, but writes no more checkpoints."

@@ -7,13 +7,13 @@ import naive
 import numpy as np
 import pytest
 from cases import random_dataset, random_families, scores_of
+from patching import called_by
 
 import extbnsl
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
-from extbnsl.solver import listing
 from extbnsl.solver.k_best import AT_ONCE, networks_best_first
 
 ONE = Budgets(threads=1, memory=1 << 30)
@@ -55,10 +55,20 @@ def test_ties_come_together():
     assert len({one.network.parents for one in found}) == 200
 
 
-def test_of_millions_that_cost_the_same_the_first_come_at_once(monkeypatch):
+@pytest.fixture
+def asked(until_it_ends):
+    """How many networks the rounds of a search have asked for, as they begin."""
+    numbers = []
+
+    def make(real):
+        return lambda run, *given: numbers.append(run.asked.scope.k) or real(run, *given)
+
+    until_it_ends(called_by)("solver.listing", "_within", make)
+    return numbers
+
+
+def test_of_millions_that_cost_the_same_the_first_come_at_once(asked):
     """Columns of one state, that may be parents of all, and have any parents themselves."""
-    asked, within = [], listing._within
-    monkeypatch.setattr(listing, "_within", lambda run, *given: asked.append(run.asked.scope.k) or within(run, *given))
     codes = np.column_stack([np.zeros((14, 4), int), random_dataset(np.random.default_rng(6), 4, 14, 3).codes])
     dataset = extbnsl.data.from_array(codes, list("abcdefgh"))
     found = list(itertools.islice(networks_best_first(dataset, Claim("bds", ess=5.0), budgets=ONE), 10 * AT_ONCE))
@@ -71,9 +81,7 @@ def test_of_millions_that_cost_the_same_the_first_come_at_once(monkeypatch):
     assert costs == pytest.approx([found[0].cost] * 10)
 
 
-def test_nothing_more_is_done_than_is_asked_for(monkeypatch):
-    asked, within = [], listing._within
-    monkeypatch.setattr(listing, "_within", lambda run, *given: asked.append(run.asked.scope.k) or within(run, *given))
+def test_nothing_more_is_done_than_is_asked_for(asked):
     networks = networks_best_first(without_ties(), budgets=ONE)
     assert not asked
     next(networks)
@@ -102,7 +110,7 @@ def test_what_cannot_be_is_said_at_once():
         extbnsl.best_first(dataset, max_parents=-1)
 
 
-def test_a_stop_and_too_little_memory_are_told_to_whoever_wants_more(monkeypatch):
+def test_a_stop_and_too_little_memory_are_told_to_whoever_wants_more(running_out):
     stopped = []
     networks = networks_best_first(without_ties(), budgets=ONE, stop=lambda: "interrupted" if stopped else None)
     known = [next(networks) for _ in range(3)]
@@ -110,11 +118,7 @@ def test_a_stop_and_too_little_memory_are_told_to_whoever_wants_more(monkeypatch
     with pytest.raises(BudgetError, match=f"has stopped after {AT_ONCE}: interrupted"):
         known.extend(networks)
     assert len(known) == AT_ONCE
-
-    def short(*given):
-        raise MemoryError
-
-    monkeypatch.setattr(listing, "networks_below", short)
+    running_out("solver.listing", "networks_below", MemoryError())
     with pytest.raises(BudgetError, match="no memory for more than 0 networks"):
         next(networks_best_first(without_ties(), budgets=ONE))
 

@@ -188,11 +188,11 @@ def test_a_run_that_is_killed_goes_on_behind_its_last_line(tmp_path, monkeypatch
     assert not list(tmp_path.rglob("*.h5"))
 
 
-def test_nothing_is_proved_twice_after_a_stop(tmp_path, monkeypatch, dataset, expected):
+def test_nothing_is_proved_twice_after_a_stop(tmp_path, sizes, dataset, expected):
     ended = session(tmp_path, dataset, stop=stop_after(2))
     assert read_manifest(tmp_path).state.phase == "bootstrap"
     events = []
-    monkeypatch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
+    sizes({"commits.COMMIT_SECONDS": -1.0})
     result = session(tmp_path, dataset, observer=events.append)
     assert ended.bootstrap.done == expected.bootstrap.done[:2]
     assert told(result) == told(expected)

@@ -12,14 +12,14 @@ from unittest import mock
 import numpy as np
 import pytest
 from portions import first
-from survival import outcome, problem, session, spill_and_commit
+from survival import outcome, problem, session, spilling
 
-import extbnsl.search.layers
 from extbnsl.core.errors import BudgetError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import names
 from extbnsl.files.manifest import read_manifest
 from extbnsl.proof.commits import Checkpoints
+from extbnsl.search.layers import Room
 
 BUDGETS = sorted({int(size) for size in np.geomspace(1, 2_000_000, 30)})
 AMPLE = 1 << 30
@@ -105,17 +105,23 @@ KINDS = {  # bytes of memory for nodes; every how many chances to commit are tak
 }
 
 
+@contextlib.contextmanager
+def taking(chances_taken, node_bytes):
+    """Searches while they take one of so many chances to commit, and so many bytes of memory for nodes."""
+    chances = itertools.count()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoints, "due", lambda commits: commits.possible and next(chances) % chances_taken == 0)
+        patch.setattr(Room, "node_bytes", lambda room, threads: float(node_bytes) if room.store else math.inf)
+        yield
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="which files are open cannot be told")
 @pytest.mark.parametrize("kind", first(1, [*KINDS]))
-def test_no_write_exceeds_the_budget_and_the_optimum_is_the_same(tmp_path, monkeypatch, kind):
+def test_no_write_exceeds_the_budget_and_the_optimum_is_the_same(tmp_path, until_it_ends, kind):
     """The kinds share the budgets among them; each has the largest."""
     node_bytes, chances_taken, options = KINDS[kind]
-    spill_and_commit(monkeypatch)
-    chances = itertools.count()
-    monkeypatch.setattr(Checkpoints, "due", lambda commits: commits.possible and next(chances) % chances_taken == 0)
-    monkeypatch.setattr(
-        extbnsl.search.layers.Room, "node_bytes", lambda room, threads: float(node_bytes) if room.store else math.inf
-    )
+    until_it_ends(spilling)()
+    until_it_ends(taking)(chances_taken, node_bytes)
     dataset = problem(29)
     (tmp_path / "ample").mkdir()
     ample, peak = metered(tmp_path / "ample", dataset, AMPLE, **options)

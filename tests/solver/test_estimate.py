@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, scores_of, wishful
 from flat import estimate, solve
-from patching import patch_everywhere
+from patching import in_place_of
 from portions import first
 
-from extbnsl.bounds.lp.polish import polished
-from extbnsl.cli import head, main, outlook
+from extbnsl.cli import main
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import LayerEnded, StageAdvanced, StageStarted
 from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
-from extbnsl.machine import budgets
 from extbnsl.machine.budgets import Granted
 from extbnsl.run.progress import WIDTH
 from extbnsl.scores.local import local_scores
@@ -71,11 +69,9 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("polish", first(2, [None, True, False]))
-def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
+def test_what_would_be_large_is_polished_first(thorough, polish, calls):
     """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""
-    done = []
-    again = lambda *given: done.append(polished(*given)) or done[-1]  # noqa: E731
-    patch_everywhere(monkeypatch, "bounds.lp.polish", "polished", again)
+    done = calls("bounds.lp.polish", "polished")
     problem = scores_of(wishful(4))
     found = estimate(problem, threads=1, polish=polish)
     assert bool(done) == (polish is not False)
@@ -182,13 +178,12 @@ def guessed(budgets):
 
 
 @pytest.fixture
-def machine(monkeypatch):
+def machine(until_it_ends):
     """A function that sets what the machine has of memory and what is free on its disk."""
 
     def has(memory, disk):
-        for module in (outlook, head, budgets):
-            monkeypatch.setattr(module, "machine_memory", lambda: memory)
-            monkeypatch.setattr(module, "free_disk", lambda folder: disk)
+        until_it_ends(in_place_of)("machine.budgets", "machine_memory", lambda real: lambda: memory)
+        until_it_ends(in_place_of)("machine.budgets", "free_disk", lambda real: lambda folder: disk)
 
     has(1 << 50, 1 << 50)
     return has
@@ -219,8 +214,7 @@ def test_what_is_granted_but_not_there_is_told(machine):
     assert warnings(spilling)[0].endswith("and 1.0MiB of disk are free.")
 
 
-def test_the_last_row_of_a_trial_is_written(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_last_row_of_a_trial_is_written(here, capsys):
     example = Path(__file__).parents[2] / "examples" / "wdbc.csv"
     assert main(["estimate", str(example), "--columns", ",".join(read_csv(example).names[:12]), *STATIC]) == 0
     assert re.search(r"^[ SC*]{3} +11/12 ", capsys.readouterr().err, re.MULTILINE)
@@ -252,8 +246,8 @@ def test_budgets_that_will_not_do_are_warned_of(machine):
     assert advice(cramped) == "Give --memory 16.0MiB or more."
 
 
-def test_a_rough_guess_asks_for_more_effort(machine, monkeypatch):
-    monkeypatch.setattr(outlook, "ROUGH", 1.0)
+def test_a_rough_guess_asks_for_more_effort(machine, sizes):
+    sizes(ROUGH=1.0)
     found = guessed(Granted(1 << 50, 1 << 50, 1, 4.0))
     assert "too rough" in advice(found)
 
@@ -264,8 +258,7 @@ def test_useless_arguments_are_refused(wide):
             estimate(wide, **wrong)
 
 
-def test_the_command_prints_lines_or_json_and_writes_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_prints_lines_or_json_and_writes_nothing(here, tmp_path, capsys):
     dataset = random_dataset(np.random.default_rng(1), 8, 60)
     rows = [",".join(dataset.names), *(",".join(f"s{code}" for code in record) for record in dataset.codes)]
     (tmp_path / "data.csv").write_text("\n".join(rows) + "\n")

@@ -18,19 +18,17 @@ import numpy as np
 import pytest
 from disk import path_of
 from flat import solve
-from patching import patch_everywhere
+from patching import kept_on_disk
 from portions import first
-from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
+from survival import SharedDisk, arrays, outcome, problem, session, spilling
 
 from extbnsl.cli import main
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Warned
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
-from extbnsl.files import shelf as lists
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST, MARK
-from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.lattice import Counts
 from extbnsl.parents.exhaustive.state import Level, start_enumeration
@@ -41,8 +39,7 @@ from extbnsl.run import directory as directory_module
 @pytest.fixture(scope="module", autouse=True)
 def _small():
     solve(problem())  # loads the kernels
-    with pytest.MonkeyPatch.context() as patch:
-        spill_and_commit(patch)
+    with spilling():
         yield
 
 
@@ -110,19 +107,12 @@ def test_full_from_any_write_of_a_solve_on(tmp_path, step):
 
 
 @pytest.mark.slow
-def test_full_when_memory_has_no_room(tmp_path, monkeypatch):
+def test_full_when_memory_has_no_room(tmp_path, until_it_ends, failing):
     """The disk takes only so many of the arrays that do not fit into memory, and more of them when the run goes on."""
     dataset, taken, ends = problem(), itertools.count(), []
     expected = undisturbed(tmp_path / "undisturbed", dataset)
-    real = os.posix_fallocate
-
-    def take(descriptor, at, size):
-        if next(taken) >= room:
-            raise full()
-        real(descriptor, at, size)
-
-    monkeypatch.setattr(os, "posix_fallocate", take)
-    patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
+    failing("os.posix_fallocate", errno.ENOSPC, lambda *given: next(taken) >= room)
+    until_it_ends(kept_on_disk)()
     for room in itertools.count(0, 7):
         folder, taken = tmp_path / str(room), itertools.count()
         folder.mkdir()
@@ -138,8 +128,8 @@ def test_full_when_memory_has_no_room(tmp_path, monkeypatch):
     assert set(ends) == {"the disk or quota is full; free some space and try again.", "disk_limit", "optimal"}
 
 
-def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(lists, "PIECE_BYTES", 20)
+def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, sizes):
+    sizes(PIECE_BYTES=20)
     enumeration = start_enumeration(3)
     enumeration = replace(enumeration, costs=(np.zeros(5),) * 3, parents=(np.zeros((5, 1), np.uint64),) * 3)
     counts = Counts(np.zeros((1, 2), np.uint64), np.zeros(9))
@@ -277,7 +267,7 @@ def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scores", "bounds", "layers", "runs"])
-def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
+def test_full_scratch_disk(tmp_path, capsys, kind):
     data, large = data_file(tmp_path, problem()), tmp_path / "large"
     large.mkdir()
     solving = ["solve", data, "--scratch-dir", str(large), *FLAGS, "--run-dir"]

@@ -14,6 +14,7 @@ from cases import numbers_of, random_numbers, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
+from patching import sized
 
 import extbnsl
 from extbnsl.cli import main
@@ -29,7 +30,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
-from extbnsl.parents.exhaustive import problem, surviving
+from extbnsl.parents.exhaustive import problem
 from extbnsl.parents.exhaustive.measured import Measured, standardised
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
@@ -332,8 +333,7 @@ def test_a_stop_while_families_are_costed_again_is_heard_and_leaves_the_cheapest
         return again(self, child, *given)
 
     monkeypatch.setattr(Measured, "again", costed_again)
-    monkeypatch.setattr(surviving, "MOST_NAMED", 8 * 3)
-    with Workers(2, lambda: TIME_LIMIT if begun else None) as workers:
+    with sized(MOST_NAMED=8 * 3), Workers(2, lambda: TIME_LIMIT if begun else None) as workers:
         found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(1 << 30), ignore)
     assert found.stopped == TIME_LIMIT
     assert set(begun) == set(range(8))

@@ -9,18 +9,17 @@ import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import running_out
 
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import read_csv
-from extbnsl.kbest import below as apart
-from extbnsl.kbest import constants
-from extbnsl.kbest import scope as scopes
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import cpdag
 from extbnsl.proof.methods import Methods
-from extbnsl.solver import k_best, listing
+from extbnsl.solver import k_best
 from extbnsl.solver.k_best import ALL, k_best_networks
 from extbnsl.solver.solve import solve
 from extbnsl.verify.rescoring import score_network
@@ -125,12 +124,11 @@ def test_an_arc_that_one_unlikely_network_lacks_is_not_shared():
         assert result.document()["shared_arcs"] == []
 
 
-def test_of_networks_within_a_factor_there_is_an_end_to_the_list(monkeypatch):
+def test_of_networks_within_a_factor_there_is_an_end_to_the_list(sizes):
     """All are counted all the same; a larger list must be asked for."""
     dataset = random_dataset(np.random.default_rng(6), 5, 60, 3)
     whole = k_best_networks(dataset, Scope(within_factor=100.0), budgets=ONE)
-    monkeypatch.setattr(listing, "MOST_LISTED", 10)
-    monkeypatch.setattr(scopes, "MOST_LISTED", 10)
+    sizes({"scope.MOST_LISTED": 10})
     result = k_best_networks(dataset, Scope(within_factor=100.0), budgets=ONE)
     assert len(result.networks) == 10 < result.counted == len(whole.networks)
     assert result.share == pytest.approx(float(whole.networks.shares[:10].sum()))
@@ -210,8 +208,8 @@ def test_of_networks_that_cost_the_same_those_with_the_fewest_arcs_come_first():
     assert first == sorted(first)
 
 
-def test_columns_that_never_vary_make_too_many_networks(monkeypatch):
-    monkeypatch.setattr(constants, "MOST_FAMILIES", 50)
+def test_columns_that_never_vary_make_too_many_networks(sizes):
+    sizes({"constants.MOST_FAMILIES": 50})
     still = dataset_of(np.column_stack([np.zeros(30), np.random.default_rng(0).integers(0, 2, (30, 8))]))
     with pytest.raises(BudgetError, match="leave these columns out"):
         k_best_networks(still, Scope(within_factor=2.0), budgets=ONE)
@@ -219,12 +217,11 @@ def test_columns_that_never_vary_make_too_many_networks(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [{"MOST_EDGES": -1.0}, {"MOST_NODES": 10}])
-def test_what_is_taken_apart_gives_the_same(monkeypatch, way):
+@pytest.mark.parametrize("way", [{"MOST_EDGES": -1.0}, {"below.MOST_NODES": 10}])
+def test_what_is_taken_apart_gives_the_same(sizes, way):
     dataset = random_dataset(np.random.default_rng(21), 6, 100, 3)
     plain = k_best_networks(dataset, Scope(k=100), budgets=ONE)
-    for name, value in way.items():
-        monkeypatch.setattr(apart, name, value)
+    sizes(way)
     other = k_best_networks(dataset, Scope(k=100), budgets=Budgets(threads=3))
     assert other.networks.costs == pytest.approx(plain.networks.costs, abs=1e-8)
 
@@ -260,18 +257,10 @@ def test_a_stop_leaves_what_is_known():
     assert result.lower_bound <= solve(dataset, budgets=ONE).cost <= result.cost + 1e-9
 
 
-def test_a_stop_after_a_round_leaves_its_networks(monkeypatch):
-    dataset, told = random_dataset(np.random.default_rng(5), 6, 200, 3), []
-
-    def within(*arguments):
-        told.append(arguments)
-        if len(told) == 2:
-            raise listing.Stopped(TIME_LIMIT)
-        return found(*arguments)
-
-    found = listing._within
-    monkeypatch.setattr(listing, "_within", within)
-    result = k_best_networks(dataset, Scope(k=5000), budgets=ONE)
+def test_a_stop_after_a_round_leaves_its_networks():
+    dataset = random_dataset(np.random.default_rng(5), 6, 200, 3)
+    with running_out("solver.listing", "_within", Stopped(TIME_LIMIT), at=2):
+        result = k_best_networks(dataset, Scope(k=5000), budgets=ONE)
     assert result.status == TIME_LIMIT
     assert result.cost - result.lower_bound < 1e-4  # the optimum is known
     every = [one.cost for one in k_best_networks(dataset, Scope(within_factor=math.exp(result.within))).networks]

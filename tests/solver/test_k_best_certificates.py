@@ -7,13 +7,13 @@ import pytest
 from cases import EVERY_SCORE, claim_by, random_dataset, random_families, random_numbers, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import too_large
 
 from extbnsl.core.claims import OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.codec import json_text
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.solver import listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify.certificate import Pass, Search
 from extbnsl.verify.recount import CUTS, SEARCH
@@ -77,39 +77,26 @@ def test_multipliers_guide_the_search(dataset):
     assert_proved(result, dataset)
 
 
-def test_where_the_cheapest_families_prove_nothing_a_search_does(dataset, monkeypatch):
-    monkeypatch.setattr("extbnsl.proof.division.multipliers_bytes", lambda *given: 1 << 50)
-    result = k_best_networks(dataset, Scope(k=10), budgets=ONE)
+def test_where_the_cheapest_families_prove_nothing_a_search_does(dataset):
+    with too_large("proof.division", "multipliers_bytes"):
+        result = k_best_networks(dataset, Scope(k=10), budgets=ONE)
     assert guides_of(result)
     assert not any(guide.cuts for guide in guides_of(result))
     assert assert_proved(result, dataset).by == {CUTS, SEARCH}
 
 
-def test_time_that_is_over_leaves_no_multipliers(dataset, monkeypatch):
+def test_time_that_is_over_leaves_no_multipliers(dataset, running_out):
     """The list is complete by then, and so is its proof."""
-
-    def stopped(*given):
-        raise Stopped(TIME_LIMIT)
-
-    monkeypatch.setattr("extbnsl.proof.division.find_multipliers", stopped)
+    running_out("proof.division", "find_multipliers", Stopped(TIME_LIMIT))
     result = k_best_networks(dataset, Scope(k=10), budgets=ONE)
     assert not any(guide.cuts for guide in guides_of(result))
     assert_proved(result, dataset)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_a_list_that_was_stopped_has_no_certificate(dataset, monkeypatch, rounds):
+def test_a_list_that_was_stopped_has_no_certificate(dataset, running_out, rounds):
     """In the first round, when nothing is found, or later."""
-    told = []
-
-    def within(*arguments):
-        told.append(arguments)
-        if len(told) == rounds:
-            raise Stopped(TIME_LIMIT)
-        return found(*arguments)
-
-    found = listing._within
-    monkeypatch.setattr(listing, "_within", within)
+    running_out("solver.listing", "_within", Stopped(TIME_LIMIT), at=rounds)
     result = k_best_networks(dataset, Scope(k=5000), budgets=ONE)
     assert (result.status, result.certificate) == (TIME_LIMIT, None)
     assert checked(result, dataset) is None

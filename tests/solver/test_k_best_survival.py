@@ -2,14 +2,13 @@
 what an undisturbed one finds."""
 
 import json
-import math
-import os
 import random
 
 import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 from disk import Killed
+from patching import COMMIT_ALWAYS, fast_disk, running_out, sized
 from portions import first
 from survival import SharedDisk, arrays
 
@@ -21,31 +20,23 @@ from extbnsl.core.events import Committed, StageStarted, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
-from extbnsl.kbest import below, halves
-from extbnsl.kbest import below as apart
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped
-from extbnsl.solver import listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
 from extbnsl.solver.ranking import RankingCommits
 
 BEST = Scope(k=60)
 WAYS = {
-    "walks": ((below, "CHUNK", 10), (below, "STEPS", 100), (halves, "MOST_MEETINGS", 1), (halves, "STEPS", 9)),
-    "choices": ((apart, "MOST_EDGES", -1.0),),
+    "walks": {"below.CHUNK": 10, "below.STEPS": 100, "MOST_MEETINGS": 1, "halves.STEPS": 9},
+    "choices": {"MOST_EDGES": -1.0},
 }
 
 
-def patched(patch, way):
-    """A commit at every chance, no waiting for the disk, counting twice and networks several times."""
-    patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
-    patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
-    patch.setattr(os, "fsync", lambda descriptor: None)
-    patch.setattr(listing, "COUNTED", 2.0)
-    for module, name, value in WAYS[way]:
-        patch.setattr(module, name, value)
+def often(way):
+    """A commit at every chance, counting twice and networks several times."""
+    return sized(COMMIT_ALWAYS | {"listing.COUNTED": 2.0} | WAYS[way])
 
 
 @pytest.fixture(scope="module", params=first(1, [*WAYS]))
@@ -54,8 +45,9 @@ def way(request):
 
 
 @pytest.fixture(autouse=True)
-def _often(monkeypatch, way):
-    patched(monkeypatch, way)
+def _often(fast_disk, way):
+    with often(way):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +87,7 @@ def undisturbed(dataset, way, tmp_path_factory):
         if isinstance(event, Committed):
             phases.add(state(disk.root)["phase"])
 
-    with pytest.MonkeyPatch.context() as patch:
-        patched(patch, way)  # before the watch, which is to see every call and ends first
+    with fast_disk(), often(way):  # before the watch, which is to see every call and ends first
         session(tmp_path_factory.mktemp("compiled"), dataset)  # to compile takes time, in which a run commits more
         with disk.watch():
             result = session(disk.root, dataset, observer=look)
@@ -175,14 +166,9 @@ def test_stopped_and_resumed(dataset, undisturbed, tmp_path, checks):
 
 
 @pytest.mark.slow
-def test_a_stop_while_the_list_is_looked_at_keeps_it(dataset, undisturbed, tmp_path, monkeypatch):
+def test_a_stop_while_the_list_is_looked_at_keeps_it(dataset, undisturbed, tmp_path):
     """In the result, and in a checkpoint that can be gone on from."""
-
-    def stopped(*given):
-        raise Stopped("interrupted")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(listing, "_enough", stopped)
+    with running_out("solver.listing", "_enough", Stopped("interrupted")):
         first = session(tmp_path, dataset)
     assert first.status == "interrupted"
     assert len(first.networks) > 1
@@ -285,18 +271,9 @@ def test_other_scopes_are_refused(dataset, tmp_path):
         session(tmp_path, dataset, Scope(k=7))
 
 
-def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(dataset, undisturbed, tmp_path, monkeypatch):
-    written, write = [], extbnsl.files.store.write_arrays
-
-    def full(*given, **how):
-        written.append(given)
-        if len(written) > 6:
-            raise BudgetError("The disk is full.")
-        return write(*given, **how)
-
+def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(dataset, undisturbed, tmp_path):
     told = []
-    with monkeypatch.context() as patch:
-        patch.setattr(extbnsl.files.store, "write_arrays", full)
+    with running_out("files.store", "write_arrays", BudgetError("The disk is full."), at=7):
         first = session(tmp_path, dataset, observer=told.append)
     assert first.status == "disk_limit"
     assert [event.message for event in told if isinstance(event, Warned)] == [
@@ -305,17 +282,8 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(dataset, undisturbed, 
     assert_ends_well(tmp_path, dataset, undisturbed[0])
 
 
-def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undisturbed, tmp_path, monkeypatch):
-    rounds, networks_below = [], listing.networks_below
-
-    def short(*given):
-        rounds.append(networks_below(*given))
-        if len(rounds) == 2:
-            raise MemoryError
-        return rounds[-1]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(listing, "networks_below", short)
+def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undisturbed, tmp_path):
+    with running_out("solver.listing", "networks_below", MemoryError(), at=2):
         first = session(tmp_path, dataset)
     assert first.status == "memory_limit"
     assert len(first.networks) < BEST.k
@@ -323,16 +291,7 @@ def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undistu
 
 
 def test_more_memory_goes_on_from_a_list_that_no_checkpoint_had(dataset, undisturbed, tmp_path, monkeypatch):
-    rounds, networks_below = [], listing.networks_below
-
-    def short(*given):
-        rounds.append(networks_below(*given))
-        if len(rounds) == 2:
-            raise MemoryError
-        return rounds[-1]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(listing, "networks_below", short)
+    with running_out("solver.listing", "networks_below", MemoryError(), at=2), monkeypatch.context() as patch:
         patch.setattr(RankingCommits, "commit_if_due", lambda _: None)
         first = session(tmp_path, dataset)
     assert first.status == "memory_limit"

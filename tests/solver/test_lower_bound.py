@@ -56,15 +56,15 @@ def some_listed(rng, families):
 
 @pytest.mark.parametrize("most", [lower_bound.MOST_LISTED, 14])
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_not_listed_may_be_in_every_network(seed, most, monkeypatch):
-    monkeypatch.setattr(lower_bound, "MOST_LISTED", most)
+def test_what_is_not_listed_may_be_in_every_network(seed, most, sizes):
+    sizes({"components.MOST_LISTED": most})
     rng = np.random.default_rng(seed)
     families = random_families(rng, 7)
     component, unlisted = some_listed(rng, families)
     assert bound_of_listed(component, unlisted, ROOM, seed, PLENTY) <= optimum(families) + 1e-9
 
 
-def test_cycles_of_the_families_that_are_listed_raise_the_bound(monkeypatch):
+def test_cycles_of_the_families_that_are_listed_raise_the_bound(sizes):
     families = [[(0b10, 1.0), (0, 5.0)], [(0b01, 2.0), (0, 8.0)], [(0, 4.0)]]
     scores = scores_of(families)
     component = Component((0, 1, 2), scores.parents, scores.costs)
@@ -74,5 +74,5 @@ def test_cycles_of_the_families_that_are_listed_raise_the_bound(monkeypatch):
     assert bound_of_listed(component, [1.5, math.inf, math.inf], 0, 0, PLENTY) == 1 + 2 + 4
     assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, 0.0) == 1 + 2 + 4
     assert 1 + 2 + 4 <= bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, 1e-9) <= 1.5 + 2 + 4 + 1e-6
-    monkeypatch.setattr(lower_bound, "WIDEST", 2)
+    sizes({"components.WIDEST": 2})
     assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, PLENTY) == 1 + 2 + 4

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from cases import chained_numbers, random_families, scores_of
 from flat import solve
-from patching import make_incumbents_poor
 
 from extbnsl import learn
 from extbnsl.kbest.scope import Scope
@@ -25,12 +24,12 @@ def negative(seed, n=9):
 
 @pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)
 @pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
-def test_the_optimum_is_found_and_proved(lower_bound, parent_graph, monkeypatch):
+def test_the_optimum_is_found_and_proved(lower_bound, parent_graph, poor_incumbents):
     """Also from a poor network, so that the search has to find it."""
     searched = 0
     for seed in range(12):
         if seed == 6:
-            make_incumbents_poor(monkeypatch)
+            poor_incumbents()
         families, optimum = negative(seed)
         scores = scores_of(families)
         result = solve(scores, threads=1, lower_bound=lower_bound, parent_graph=parent_graph)

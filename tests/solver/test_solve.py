@@ -11,7 +11,6 @@ from flat import compute_scores, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from large import most_memory_of
-from patching import shrink
 from portions import first
 
 import extbnsl.parents.exhaustive.by_level
@@ -310,9 +309,8 @@ def polls(problem, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", first(1, [{}, {"lower_bound": "static"}, {"path_extension": False}]))
-def test_stopped_at_any_poll(options, monkeypatch):
-    monkeypatch.setattr(extbnsl.parents.exhaustive.by_level, "CHUNK", 16)  # small tasks: many polls
-    shrink(monkeypatch, LOW_BITS=3, LEAST_SOURCES=2)
+def test_stopped_at_any_poll(options, sizes):
+    sizes({"by_level.CHUNK": 16, "LOW_BITS": 3, "LEAST_SOURCES": 2})  # small tasks: many polls
     dataset, optimum = stoppable()
     total = polls(dataset, **options)
     assert total > 15
@@ -535,7 +533,7 @@ def test_the_result_is_complete():
     assert result.to_dot().startswith("digraph")
 
 
-def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_path):
+def test_a_better_network_between_layers_tightens_the_search(monkeypatch, sizes, tmp_path):
     """The first incumbent is poor; the second attempt, between two layers, is not."""
     dataset = random_dataset(np.random.default_rng(7), 11, 300)
     attempts, found = [], []
@@ -555,7 +553,7 @@ def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_pa
     poor = solve(dataset, **options)
     assert len(attempts) == components_searched
     attempts.clear()
-    monkeypatch.setattr(extbnsl.proof.incumbents, "FEWEST_NODES", 8)
+    sizes(FEWEST_NODES=8)
     better = solve(dataset, run_folder=tmp_path, observer=found.append, **options)
     assert len(attempts) > components_searched
     assert better.cost == poor.cost == whole.cost

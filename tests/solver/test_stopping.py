@@ -14,7 +14,6 @@ from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.incumbents import find_incumbents
 from extbnsl.scores.local import feasible_order, network_rows
-from extbnsl.solver import families
 from extbnsl.solver.families import before_a_stop, without_dominated
 
 N = 8
@@ -36,8 +35,8 @@ def survivors_of(scores):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("most", [1, 5 * N])
-def test_the_cheapest_families_are_left_before_a_stop(seed, most, monkeypatch):
-    monkeypatch.setattr(families, "MOST_NAMED", most)
+def test_the_cheapest_families_are_left_before_a_stop(seed, most, sizes):
+    sizes(MOST_NAMED=most)
     scores, optimum = problem(seed)
     with Workers(1, lambda: INTERRUPTED) as workers:
         left, asked = before_a_stop(lambda own, halt: own, survivors_of(scores), workers)

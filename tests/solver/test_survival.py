@@ -24,9 +24,9 @@ from flat import solve
 from h5py import h5f
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from patching import patch_everywhere
+from patching import in_place_of, kept_on_disk, sized, stopped_by
 from portions import first
-from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spill_and_commit
+from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spilling
 from test_solve import StopAt
 
 import extbnsl.files.arrays
@@ -39,17 +39,14 @@ import extbnsl.proof.prove
 import extbnsl.proof.standing
 import extbnsl.search.score_cache
 import extbnsl.solver.solve
-from extbnsl.bounds.lp.probing import probe
 from extbnsl.cli import main
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.data import read_csv
 from extbnsl.files.manifest import read_manifest, recover
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.formats.score_writer import write_scores
-from extbnsl.machine.interrupts import Interrupts
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.state import start_enumeration
@@ -58,8 +55,7 @@ from extbnsl.parents.exhaustive.state import start_enumeration
 @pytest.fixture(scope="module", autouse=True)
 def _small():
     solve(problem(), parent_graph="layered", polish=True)  # loads the kernels
-    with pytest.MonkeyPatch.context() as patch:
-        spill_and_commit(patch)
+    with spilling():
         yield
 
 
@@ -117,20 +113,19 @@ def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [53])
-def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch, step):
+def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
-    patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
-    patch_everywhere(monkeypatch, "proof.guide", "tables_fit", lambda costs, context: False)
-    patch_everywhere(monkeypatch, "files.arrays", "PIECE_BYTES", 64)
-    disk = SharedDisk(tmp_path / "whole")
-    disk.root.mkdir()
-    seen = set()
-    with disk.watch():
-        result = session(disk.root, dataset, observer=lambda e: seen.update(arrays(disk.root)))
-    assert {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5"} <= seen
-    assert any(re.fullmatch(r"bounds-1-1-\d+-0-1\.h5", name) for name in seen)  # families of a piece, in several files
-    assert outcome(result) == undisturbed[0]
-    kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, step), False)
+    no_tables = in_place_of("proof.guide", "tables_fit", lambda real: lambda costs, context: False)
+    with kept_on_disk(), no_tables, sized(PIECE_BYTES=64):
+        disk = SharedDisk(tmp_path / "whole")
+        disk.root.mkdir()
+        seen = set()
+        with disk.watch():
+            result = session(disk.root, dataset, observer=lambda e: seen.update(arrays(disk.root)))
+        assert {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5"} <= seen
+        assert any(re.fullmatch(r"bounds-1-1-\d+-0-1\.h5", name) for name in seen)  # those of a piece, in several
+        assert outcome(result) == undisturbed[0]
+        kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, step), False)
 
 
 def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
@@ -150,7 +145,7 @@ def families():
     return scores_of(random_families(np.random.default_rng(4), 5))
 
 
-def test_a_last_commit_that_fails_when_it_is_there_already_loses_no_file(dataset, undisturbed, tmp_path, monkeypatch):
+def test_a_last_commit_that_fails_when_it_is_there_already_loses_no_file(dataset, undisturbed, tmp_path):
     """The folder cannot be synchronised after the manifest was renamed: whatever is the checkpoint has its files."""
     commits = []
 
@@ -161,9 +156,8 @@ def test_a_last_commit_that_fails_when_it_is_there_already_loses_no_file(dataset
             raise BudgetError("the disk is full")
 
     real = extbnsl.files.manifest.commit
-    with monkeypatch.context() as patch:
-        patch.setattr(extbnsl.proof.commits, "commit", failing)
-        patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", math.inf)  # so that the checkpoint before has no files
+    before_without_files = sized({"commits.COMMIT_SECONDS": math.inf})
+    with before_without_files, in_place_of("files.manifest", "commit", lambda real: failing):
         stop = StopAt(polls_before_the_search(dataset) + 2)
         assert session(tmp_path, dataset, stop=stop).status == "disk_limit"
     assert commits
@@ -224,18 +218,16 @@ def no_shared_table(problem, workers, shelf, observer, begun, on_progress, level
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [5])
-def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch, kills):
+def test_killed_runs_that_do_all_there_is(thorough, tmp_path, calls, kills):
     """A long look for a better network, polishing and probing before each search."""
-    found = []
-    again = lambda *given: found.append(probe(*given)) or found[-1]  # noqa: E731
-    patch_everywhere(monkeypatch, "bounds.lp.probing", "probe", again)
+    probings = calls("bounds.lp.probing", "probe")
     disk = SharedDisk(tmp_path / "undisturbed")
     disk.root.mkdir()
     with disk.watch():
         expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
-    assert found
-    calls = range(3, disk.calls, disk.calls // kills)
-    kill_at_calls(tmp_path, pieces(), (expected, disk.calls), calls, after=False, lower_bound="auto", fixing=True)
+    assert probings
+    moments = range(3, disk.calls, disk.calls // kills)
+    kill_at_calls(tmp_path, pieces(), (expected, disk.calls), moments, after=False, lower_bound="auto", fixing=True)
 
 
 def kill_at_each_step(folder, problem, **options):
@@ -301,12 +293,12 @@ def test_counting_that_finds_no_room_on_disk_keeps_what_it_has_there(dataset, un
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
-def test_what_counting_had_on_disk_is_gone_before_the_search(dataset, tmp_path, monkeypatch):
+def test_what_counting_had_on_disk_is_gone_before_the_search(dataset, tmp_path, sizes):
     found = []
 
     def look(event):
         if isinstance(event, Committed) and counting(tmp_path):
-            monkeypatch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", math.inf)
+            sizes({"commits.COMMIT_SECONDS": math.inf})
         if isinstance(event, StageStarted) and event.stage in ("scores", "incumbent"):
             found.append(arrays(tmp_path))
 
@@ -337,9 +329,8 @@ class Pieces:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", range(1, 30, 4))
-def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
-    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
-    monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
+def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, sizes, most):
+    sizes(PIECE_BYTES=60, STOP_SECONDS=0.0)
     pieces = Pieces(most)
     with monkeypatch.context() as patch:
         patch.setattr(Store, "write", lambda *file: pieces.write(*file))
@@ -366,11 +357,10 @@ class Tasks:
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [5, 9])
 def test_sessions_that_end_before_all_of_counting_is_written_get_further(
-    dataset, undisturbed, tmp_path, monkeypatch, tasks
+    dataset, undisturbed, tmp_path, monkeypatch, sizes, tasks
 ):
     """Each does the same again, but what it writes in its last moments is there for the next."""
-    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
-    monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
+    sizes(PIECE_BYTES=60, STOP_SECONDS=0.0)
     expected = undisturbed[0]
     unfinished, held = 0, None
     while True:
@@ -391,8 +381,8 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
 
 
 @pytest.mark.slow
-def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
+def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, sizes):
+    sizes(PIECE_BYTES=60)
     held = []
     for call in range(5, 250, 25):
         folder = tmp_path / str(call)
@@ -563,8 +553,7 @@ def stopped(tmp_path_factory):
     np.savetxt(
         folder / "data.csv", dataset.codes, fmt="s%d", delimiter=",", header=",".join(dataset.names), comments=""
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Interrupts, "stop", StopAt(polls_before_the_search(dataset) + 20))
+    with stopped_by(StopAt(polls_before_the_search(dataset) + 20)):
         assert main(["solve", f"{folder / 'data.csv'}", "--run-dir", f"{folder / 'r'}", *FLAGS]) == 10
     manifest = read_manifest(folder / "r")
     assert len(manifest.files) > 10
@@ -669,15 +658,14 @@ def test_folders_of_arrays_that_are_not_needed_may_be_missing(dataset, undisturb
 
 
 @pytest.mark.slow
-def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypatch):
+def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys):
     scores, moved, run = tmp_path / "s.jkl", tmp_path / "moved.jkl.gz", tmp_path / "r"
     write_scores(solve(problem(29)).local_scores, scores)
     assert main(["solve", str(scores), "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
     polls = StopAt(math.inf)
-    with monkeypatch.context() as patch:
-        patch.setattr(Interrupts, "stop", polls)
+    with stopped_by(polls):
         assert main(["solve", str(scores), "--run-dir", str(tmp_path / "polls"), *FLAGS]) == 0
-        patch.setattr(Interrupts, "stop", StopAt(polls.polls // 2))
+    with stopped_by(StopAt(polls.polls // 2)):
         assert main(["solve", str(scores), "--run-dir", str(run), *FLAGS]) == 10
     assert read_manifest(run).state.phase == "search"
     with gzip.open(moved, "wb") as file:

@@ -29,7 +29,7 @@ from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import UNITS_PER_NAT, data_families
+from extbnsl.verify import UNITS_PER_NAT
 from extbnsl.verify.certificate import (
     MOST_UNITS,
     NO_CUTS,
@@ -396,8 +396,8 @@ def test_without_time_nothing_is_proved():
     assert optimality.why == "time_limit"
 
 
-def test_too_many_families(monkeypatch):
-    monkeypatch.setattr(data_families, "MOST_FAMILIES", 0)
+def test_too_many_families(sizes):
+    sizes({"families.MOST_FAMILIES": 0})
     optimality = checked(proved())
     assert optimality.ok
     assert not optimality.complete
@@ -405,13 +405,13 @@ def test_too_many_families(monkeypatch):
     assert optimality.why == "more than 0 parent sets matter"
 
 
-def test_room_for_few_families(monkeypatch):
+def test_room_for_few_families(sizes):
     """A search that hands its families over often goes on where it was."""
     result = solved(1, 6, 200)
     with Workers(1) as workers:
         everything = data_source(result.dataset, None, workers)
         whole = [below(everything, x, MOST_UNITS, no_cuts(6)) for x in range(6)]
-        monkeypatch.setattr(data_families, "ROOM", 1)
+        sizes({"data_families.ROOM": 1})
         parts = [below(everything, x, MOST_UNITS, no_cuts(6)) for x in range(6)]
     assert sum(costs.size for _, costs in whole) > 20
     for one, other in zip(whole, parts, strict=True):

@@ -23,7 +23,6 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.scores.local import local_scores
 from extbnsl.solver.k_best import k_best_networks
-from extbnsl.verify import complete
 from extbnsl.verify.certificate import NO_CUTS, Pass, TooMuch
 from extbnsl.verify.complete import Question, networks_below
 from extbnsl.verify.demands import demands_of
@@ -186,7 +185,7 @@ def test_networks_are_put_together_from_pieces(sizes, seed):
         assert sorted(cost for _, cost in networks) == pytest.approx([cost for cost in costs if cost < limit])
 
 
-def test_more_variables_than_a_mask_has(monkeypatch):
+def test_more_variables_than_a_mask_has(sizes):
     """A hundred variables in pairs, each of which can go either way; some for the same cost."""
     n, known = 100, ((),) * 100
     pairs = [
@@ -199,9 +198,9 @@ def test_more_variables_than_a_mask_has(monkeypatch):
     assert len(dict(networks)) == len(networks) == 8
     networks = found(scores, Claim("file"), best + 0.35, known)
     assert len(dict(networks)) == len(networks) == 8 * (1 + 47)
-    monkeypatch.setattr(complete, "MOST_NETWORKS", 384)
+    sizes(MOST_NETWORKS=384)
     assert len(found(scores, Claim("file"), best + 0.35, known)) == 384
-    monkeypatch.setattr(complete, "MOST_NETWORKS", 100)
+    sizes(MOST_NETWORKS=100)
     with pytest.raises(TooMuch, match="more than 100 networks, or parts of them"):
         found(scores, Claim("file"), best + 0.35, known)
 
@@ -211,10 +210,10 @@ def ring(n):
     return scores_of([[(0, 2.0), (1 << (x + 1) % n, 1.0)] for x in range(n)])
 
 
-def test_a_piece_may_be_too_large(monkeypatch):
+def test_a_piece_may_be_too_large(sizes):
     scores, known = ring(9), ((),) * 9
     assert len(found(scores, Claim("file"), 10.5, known)) == 9
-    monkeypatch.setattr(complete, "LARGEST", 8)
+    sizes({"complete.LARGEST": 8})
     with pytest.raises(TooMuch, match="9 variables hang together, and a search takes 8"):
         found(scores, Claim("file"), 10.5, known)
 
@@ -231,10 +230,9 @@ def why_given_up(problem, limit, workers, met, room=ROOM):
     raise AssertionError("it came to the end")
 
 
-def test_a_walk_that_takes_too_long_is_given_up(monkeypatch):
+def test_a_walk_that_takes_too_long_is_given_up(sizes):
     """What it met before is true."""
-    monkeypatch.setattr(complete, "STEPS", 50)
-    monkeypatch.setattr(complete, "MOST_STEPS", 1000)
+    sizes({"complete.STEPS": 50, "complete.MOST_STEPS": 1000})
     met = []
     with Workers(1) as workers:
         assert why_given_up(ring(9), 13.5, workers, met) == "a walk to the networks takes more than 1,000 steps"
@@ -249,8 +247,8 @@ def test_a_search_that_takes_too_much_room_is_given_up():
 
 
 @pytest.mark.parametrize("after", [0, 1, 5])
-def test_a_stop_is_heard(after, monkeypatch):
-    monkeypatch.setattr(complete, "CHUNK", 1)
+def test_a_stop_is_heard(after, sizes):
+    sizes({"complete.CHUNK": 1})
     met = []
     with Workers(1, lambda: TIME_LIMIT if len(met) >= after else None) as workers:
         assert why_given_up(ring(9), 13.5, workers, met) == TIME_LIMIT

@@ -9,6 +9,7 @@ from certified import below, no_cuts, single_cuts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import random_knowledge
+from patching import sized
 
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
@@ -84,8 +85,7 @@ def assert_all_below(problem, claim, knowledge, rng, every=True):
 @pytest.fixture(autouse=True, scope="module")
 def looking_ahead():
     """Small sets are worth a look ahead."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data_families, "AHEAD", 1)
+    with sized({"data_families.AHEAD": 1}):
         yield
 
 
@@ -140,14 +140,13 @@ def test_without_every_family_those_that_a_subset_beats_are_left_out():
 
 @pytest.mark.parametrize("score", ["mdl", "bdeu", "qnml"])
 @pytest.mark.parametrize("every", [False, True])
-def test_the_same_whatever_the_tasks(score, every, monkeypatch):
+def test_the_same_whatever_the_tasks(score, every, sizes):
     """Searches that begin with one variable or with two, by one thread or two, that hand over early or late."""
     dataset = random_dataset(np.random.default_rng(4), 7, 150, 3)
     demands, claim = demands_of(dataset.names, None, NOTHING), claim_by(score)
     found = []
     for pairs, threads, room in ((data_families.PAIRS, 1, 4096), (0, 1, 4096), (data_families.PAIRS, 2, 1), (0, 2, 1)):
-        monkeypatch.setattr(data_families, "PAIRS", pairs)
-        monkeypatch.setattr(data_families, "ROOM", room)
+        sizes({"data_families.PAIRS": pairs, "data_families.ROOM": room})
         with Workers(threads) as workers:
             source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
             asked = dict.fromkeys((5, 0, 3), MOST_UNITS)

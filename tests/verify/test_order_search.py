@@ -206,13 +206,12 @@ def dense(n=12, seed=1):
     return random_families(rng, n, 300, lambda m: rng.integers(0, 1 << 40, m))
 
 
-def test_threads_and_chunks_change_nothing(monkeypatch):
+def test_threads_and_chunks_change_nothing(sizes):
     families = dense()
     best = int(optimum(families))
     layers = []
     for threads, chunk, fewest in ((1, 2048, 1 << 18), (3, 16, 40), (2, 1, 1)):
-        monkeypatch.setattr(order_search, "CHUNK", chunk)
-        monkeypatch.setattr(order_search, "FEWEST", fewest)
+        sizes({"order_search.CHUNK": chunk, "order_search.FEWEST": fewest})
         told = []
         assert found(families, 2 * best, threads=threads, tell=lambda *own, told=told: told.append(own)) == best
         layers.append(told)
@@ -250,9 +249,9 @@ def test_a_stop_is_heard():
     assert stopped.value.reason == TIME_LIMIT
 
 
-def test_a_stop_is_heard_within_a_layer(monkeypatch):
+def test_a_stop_is_heard_within_a_layer(sizes):
     """The layer is one task, which takes long unless it looks at `halt`."""
-    monkeypatch.setattr(order_search, "CHUNK", 1 << 30)
+    sizes({"order_search.CHUNK": 1 << 30})
     n = 23
     families = [[(own, -own.bit_count()) for own in range(1 << 8) if not own >> x & 1] for x in range(n)]
     reached, begun = [], time.process_time()

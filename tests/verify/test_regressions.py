@@ -19,7 +19,6 @@ from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify import regression_families
 from extbnsl.verify.certificate import (
     MOST_UNITS,
     NO_CUTS,
@@ -373,8 +372,8 @@ def test_a_search_is_cut_short():
             below(source, 0, MOST_UNITS, no_cuts(90))
 
 
-def test_too_many_families(monkeypatch):
-    monkeypatch.setattr("extbnsl.verify.families.MOST_FAMILIES", 0)
+def test_too_many_families(sizes):
+    sizes({"families.MOST_FAMILIES": 0})
     optimality = checked(numbers_proved())
     assert optimality.ok
     assert not optimality.complete
@@ -382,13 +381,13 @@ def test_too_many_families(monkeypatch):
     assert optimality.why.startswith("more than 0 parent sets of ")
 
 
-def test_room_for_few_families(monkeypatch):
+def test_room_for_few_families(sizes):
     """A search that hands its families over often goes on where it was."""
     numbers = random_numbers(np.random.default_rng(1), 7, 60)
     with Workers(1) as workers:
         source = source_of(numbers, workers)
         whole = [below(source, x, MOST_UNITS, no_cuts(7)) for x in range(7)]
-        monkeypatch.setattr(regression_families, "ROOM", 1)
+        sizes({"regression_families.ROOM": 1})
         parts = [below(source, x, MOST_UNITS, no_cuts(7)) for x in range(7)]
     assert sum(costs.size for _, costs in whole) > 20
     for one, other in zip(whole, parts, strict=True):

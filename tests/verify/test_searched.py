@@ -295,13 +295,9 @@ def test_a_result_that_a_search_proved_holds(searched):
 @pytest.mark.parametrize(
     ("failure", "why"), [(TooMuch("it is too large"), "it is too large"), (Stopped(TIME_LIMIT), TIME_LIMIT)]
 )
-def test_a_search_that_is_given_up_proves_nothing(searched, monkeypatch, failure, why):
+def test_a_search_that_is_given_up_proves_nothing(searched, running_out, failure, why):
     """Too large, or out of time when all is counted."""
-
-    def give_up(*given):
-        raise failure
-
-    monkeypatch.setattr("extbnsl.verify.recount.least_cost", give_up)
+    running_out("verify.recount", "least_cost", failure)
     optimality = repeated(searched)
     assert optimality.ok
     assert not optimality.complete

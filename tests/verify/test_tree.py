@@ -11,6 +11,7 @@ import pytest
 from cases import random_families, scores_of, wishful
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import sized
 from trees import grown
 
 from extbnsl.core.claims import TIME_LIMIT
@@ -24,9 +25,9 @@ SLACK = 3  # units a variable: what rounding the costs down may take from a boun
 
 
 @pytest.fixture(autouse=True)
-def _by_clusters_alone(monkeypatch):
+def _by_clusters_alone(sizes):
     """Cuts of three clusters would leave little to branch on."""
-    monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
+    sizes(TRIPLES=0)
 
 
 def with_dominated(families):
@@ -205,8 +206,7 @@ def test_a_network_that_is_left_alone_is_compared_with_the_target():
 def whole():
     """A tree with inner nodes at several levels, all of whose nodes are needed."""
     families = wishful(7, 7)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
+    with sized(TRIPLES=0):
         own = grown(families, optimum_of(families))
     own = replace(own, tree=trimmed(own))
     assert len(own.tree.nodes) > 15

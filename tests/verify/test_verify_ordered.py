@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, cost_of_order, random_dataset, random_numbers
 from knowing import admitted, random_knowledge
+from patching import sized
 
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.solver.ordered import order_network
 from extbnsl.solver.outcome import bounds_of_children
-from extbnsl.verify import rescoring
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.rescoring import least_cost
 from extbnsl.verify.statement import verify_order
@@ -120,11 +120,9 @@ def test_the_least_cost_of_numbers():
     assert own <= naive.all_gaussian_costs(problem.values).min(axis=1).sum()
 
 
-def test_the_least_cost_is_not_computed_where_that_takes_much(monkeypatch):
+def test_the_least_cost_is_not_computed_where_that_takes_much():
     problem = random_dataset(np.random.default_rng(0), 3, 20)
-    monkeypatch.setattr(rescoring, "MOST_CELLS", 59)
-    with Workers(1) as workers:
+    with sized({"rescoring.MOST_CELLS": 59}), Workers(1) as workers:
         assert least_cost(problem, Claim().score, workers) == -np.inf
-    monkeypatch.undo()
     with Workers(1, lambda: "time_limit") as stopped, pytest.raises(Stopped):
         least_cost(problem, Claim().score, stopped)

@@ -22,7 +22,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.solver.k_best import k_best_networks
-from extbnsl.verify import complete, others
+from extbnsl.verify import others
 from extbnsl.verify.listed import MOST_SAID, class_key, cycle_of, network_key, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import verify_networks
@@ -117,10 +117,9 @@ def test_true_results_of_local_scores_hold(scope):
         assert findings_of(document_of(k_best_networks(scores, scope, budgets=ONE)), scores) == ()
 
 
-def beyond(monkeypatch, variables=0):
+def beyond(sizes, variables=0):
     """Let no network be looked for that is not listed, as of many variables."""
-    monkeypatch.setattr(others, "MOST_VARIABLES", variables)
-    monkeypatch.setattr(complete, "LARGEST", 0)
+    sizes({"others.MOST_VARIABLES": variables, "complete.LARGEST": 0})
 
 
 def left(document, problem):
@@ -130,11 +129,11 @@ def left(document, problem):
     return [one.what for one in found.unchecked]
 
 
-def test_a_list_of_some_of_the_networks_holds(monkeypatch):
+def test_a_list_of_some_of_the_networks_holds(sizes):
     document, problem = a_document(), a_problem()
     for listed in (1, 2, len(document["networks"]) - 1):
         assert left(shortened(document, listed), problem) == []
-    beyond(monkeypatch)
+    beyond(sizes)
     assert left(shortened(document, len(document["networks"]) - 1), problem) == [MISSING, COUNT, SHARES, OF_ALL]
     assert left(document, problem) == [MISSING, COUNT, OF_ALL]
     stopped = document | {"status": "time_limit", "within": None, "count": document["count"] | {"of_all": None}}
@@ -336,14 +335,14 @@ def test_networks_that_are_no_list(networks):
 
 
 @pytest.mark.parametrize("missing", [0, 4, -1])
-def test_a_network_that_is_missing_is_found_among_few_variables(monkeypatch, missing):
+def test_a_network_that_is_missing_is_found_among_few_variables(sizes, missing):
     document, problem = a_document(), a_problem()
     assert findings_of(renumbered(document), problem) == ()
     del document["networks"][missing]
     found = findings_of(renumbered(document), problem)
     assert "cost at most" in found[-1]
     assert ("less than the last one, 1 are not listed" in found[0]) == (missing != -1)
-    beyond(monkeypatch)
+    beyond(sizes)
     assert left(renumbered(document), problem) == [MISSING, COUNT]
 
 
@@ -421,8 +420,8 @@ def test_a_search_that_was_stopped_claims_nothing_of_others():
     assert left(document, problem) == []
 
 
-def test_where_it_takes_too_much_it_is_told(monkeypatch):
-    monkeypatch.setattr(complete, "LARGEST", 4)
+def test_where_it_takes_too_much_it_is_told(sizes):
+    sizes({"complete.LARGEST": 4})
     found = checked(a_document(), a_problem())
     assert (found.findings, found.checked) == ((), (OF_ALL,))
     why = "5 variables hang together, and a search takes 4"
@@ -455,8 +454,8 @@ def test_a_family_that_the_scores_do_not_list():
 
 
 @pytest.mark.parametrize(("parent", "child"), list(itertools.permutations(range(5), 2)))
-def test_arcs_of_networks_that_are_not_listed_must_have_room(monkeypatch, parent, child):
-    beyond(monkeypatch)
+def test_arcs_of_networks_that_are_not_listed_must_have_room(sizes, parent, child):
+    beyond(sizes)
     document, problem = shortened(a_document(), 3), a_problem()
     rest = 1 - document["count"]["share"]
     parent, child = NAMES[parent], NAMES[child]
@@ -523,8 +522,7 @@ def test_cycles_are_seen():
         assert all(sets[child] >> parent & 1 for parent, child in itertools.pairwise(cycle))
 
 
-def test_the_command_tells_of_the_networks(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_tells_of_the_networks(here, sizes, capsys):
     Path("data.csv").write_text("a,b,c,d,e\n" + "0,1,0,1,0\n1,1,0,0,1\n0,0,1,1,1\n1,0,0,1,1\n" * 9)
     document = document_of(k_best_networks(read_csv("data.csv"), Scope(k=1000), budgets=ONE))
 
@@ -539,7 +537,7 @@ def test_the_command_tells_of_the_networks(tmp_path, monkeypatch, capsys):
         "             the list: its 1,000 networks are distinct, acyclic, as demanded and as dear as it says, " in out
     )
     assert "no network that is not listed costs less than the last: all that cost as little were looked at\n" in out
-    monkeypatch.setattr(complete, "LARGEST", 1)
+    sizes({"complete.LARGEST": 1})
     code, out = verified(document | {"count": document["count"] | {"of_all": None}})
     assert code == 11
     assert "\nnot checked  that no network that is not listed costs less than the last one: " in out

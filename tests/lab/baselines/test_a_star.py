@@ -11,7 +11,6 @@ from contexts import context_of
 from large import most_memory_of
 
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL
-from extbnsl.lab.baselines import a_star
 from extbnsl.lab.baselines.a_star import find
 from extbnsl.machine.workers import Stopped
 from extbnsl.proof.methods import LOWER_BOUNDS
@@ -88,9 +87,9 @@ def test_better_bounds_expand_less():
 
 
 @pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
-def test_a_stop_leaves_a_bound_and_a_network(lower_bound, monkeypatch):
+def test_a_stop_leaves_a_bound_and_a_network(lower_bound, sizes):
     """At every poll. The bound never falls, and the network is one along an order."""
-    monkeypatch.setattr(a_star, "EDGES", 20)
+    sizes({"a_star.EDGES": 20})
     scores, best = problem(5, 8)
     optimum = naive.optimal_cost_dp(8, best)
     bounds, polls = [], 0
@@ -122,8 +121,8 @@ def test_the_network_of_a_stop_is_completed_with_the_bound():
         assert cost_of(scores, outcome.rows) == pytest.approx(naive.optimal_cost_dp(10, best))
 
 
-def test_a_stop_is_heard_between_a_few_expansions(monkeypatch):
-    monkeypatch.setattr(a_star, "EDGES", 20)
+def test_a_stop_is_heard_between_a_few_expansions(sizes):
+    sizes({"a_star.EDGES": 20})
     scores, _ = problem(3, 10)
     polls = []
     outcome = found(scores, stop=lambda: polls.append(None))

@@ -10,7 +10,7 @@ from cases import dataset_of, random_dataset, random_families, scores_of, wishfu
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT
 from extbnsl.core.errors import InputError
 from extbnsl.kbest.scope import Scope
-from extbnsl.lab.baselines import bn_graph, completions
+from extbnsl.lab.baselines import bn_graph
 from extbnsl.lab.baselines.bn_graph import Limits, best_by_bn_graph, needed_families_within
 from extbnsl.lab.baselines.completions import Completions
 from extbnsl.machine.budgets import Budgets
@@ -66,8 +66,8 @@ def test_the_k_best_are_those_of_all_networks(n, k):
 
 
 @pytest.mark.parametrize("k", [1, 7, 60, 10_000])
-def test_costs_may_be_any_and_many_may_be_equal(k, monkeypatch):
-    monkeypatch.setattr(bn_graph, "PORTION", 3)
+def test_costs_may_be_any_and_many_may_be_equal(k, sizes):
+    sizes({"bn_graph.PORTION": 3})
     for seed in range(20):
         families = random_families(np.random.default_rng(seed), 4)
         check(best_by_bn_graph(scores_of(families), k), all_costs(naive.cost_table(4, families))[:k])
@@ -85,9 +85,9 @@ def test_a_child_may_lack_the_empty_parent_set():
 
 @pytest.mark.parametrize("n", [6, 7, 8, 9])
 @pytest.mark.parametrize("k", [1, 10, 100])
-def test_data_have_the_k_best_of_the_search(n, k, monkeypatch):
+def test_data_have_the_k_best_of_the_search(n, k, sizes):
     """With more than some variables the black box is the solver."""
-    monkeypatch.setattr(completions, "TABLE", n - 3)
+    sizes({"completions.TABLE": n - 3})
     dataset = random_dataset(np.random.default_rng(n), n, 80, 3)
     expected = k_best_networks(dataset, Scope(k=k), budgets=ONE).networks.costs
     assert expected[-1] - expected[0] < 6.0
@@ -102,9 +102,9 @@ def test_constant_columns_count():
 
 
 @pytest.mark.parametrize("table", [0, 4, 7])
-def test_what_the_best_completions_cost(table, monkeypatch):
+def test_what_the_best_completions_cost(table, sizes):
     """By the table of the order graph, seen from its end; an answer tells what follows, or bounds it."""
-    monkeypatch.setattr(completions, "TABLE", table)
+    sizes({"completions.TABLE": table})
     n, exact, sharp = 7, 0, 0
     families = wishful(3)
     best = naive.best_scores(naive.cost_table(n, families))
@@ -165,8 +165,8 @@ def test_a_search_that_stops_has_the_first_networks():
     assert late.networks.rows.shape == (0, 7)
 
 
-def test_a_stop_is_heard_in_the_black_box_and_in_counting(monkeypatch):
-    monkeypatch.setattr(completions, "TABLE", 0)
+def test_a_stop_is_heard_in_the_black_box_and_in_counting(sizes):
+    sizes({"completions.TABLE": 0})
     stopped = best_by_bn_graph(scores_of(wishful(1)), 5, stop=lambda: INTERRUPTED)
     assert stopped.status == INTERRUPTED
     assert stopped.networks.costs.size == 0

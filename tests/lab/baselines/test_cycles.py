@@ -6,12 +6,11 @@ import naive
 import numpy as np
 import pytest
 from cases import random_families, scores_of, wishful
-from finding import begin_along, context_of, cost_of, needy, optimum_of, outcome_of, scores_of_threes
+from finding import begun_along, context_of, cost_of, needy, optimum_of, outcome_of, scores_of_threes
 from portions import first
 
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
-from extbnsl.lab.baselines import cycles
 from extbnsl.lab.baselines.cycles import CLOSED, FOUND, FULL, MORE, NODE_BYTES, Search, find
 from extbnsl.machine.workers import Workers
 from extbnsl.solver.solve import solve
@@ -88,10 +87,10 @@ def test_the_optimum(seed):
 
 
 @pytest.fixture
-def misled(monkeypatch):
+def misled(until_it_ends, sizes):
     """The search begins with the network of six variables as they stand, and looks up after each node."""
-    begin_along(monkeypatch, range(6))
-    monkeypatch.setattr(cycles, "STEPS", 1)
+    until_it_ends(begun_along)(range(6))
+    sizes({"cycles.STEPS": 1})
 
 
 @pytest.mark.slow
@@ -128,8 +127,8 @@ def test_bounds_are_true_wherever_it_stops(seed):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("misled")
-def test_the_tree_keeps_to_its_memory(monkeypatch):
-    monkeypatch.setattr(cycles, "BEGINNING", 8)
+def test_the_tree_keeps_to_its_memory(sizes):
+    sizes({"cycles.BEGINNING": 8})
     scores, optimum, sizes = scores_of(wishful(2, 6)), optimum_of(wishful(2, 6)), []
     most = outcome_of(find, scores).counts["generated"]
     for memory in (20_000, 22_000, 25_000, 30_000):

@@ -9,14 +9,11 @@ import pytest
 from cases import random_families, scores_of
 from contexts import context_of
 from large import most_memory_of
-from patching import patch_everywhere
 from portions import first
 
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound
-from extbnsl.lab.baselines import depth_first
 from extbnsl.lab.baselines.depth_first import find
-from extbnsl.lab.baselines.nodes import new_node_table
 from extbnsl.lab.baselines.order_graph import order_graph
 from extbnsl.machine.workers import Stopped
 from extbnsl.proof.methods import LOWER_BOUNDS
@@ -46,17 +43,16 @@ def cost_of(scores, rows):
 
 
 @pytest.fixture
-def few_nodes(monkeypatch):
+def few_nodes(sizes):
     """The table takes so many nodes at first, and many more at a time, for which a megabyte has no room."""
-    patch_everywhere(monkeypatch, "lab.baselines.nodes", "FIRST_NODES", 16)
-    patch_everywhere(monkeypatch, "lab.baselines.nodes", "SHARES", (1 << 12,))
+    sizes({"FIRST_NODES": 16, "nodes.SHARES": (1 << 12,)})
     return 16
 
 
 @pytest.fixture(autouse=True)
-def groups(monkeypatch):
+def groups(sizes):
     """Of three variables, so that pattern databases are no more than bounds."""
-    patch_everywhere(monkeypatch, "bounds.groups", "BESIDE_CLUSTERS", 3)
+    sizes(BESIDE_CLUSTERS=3)
 
 
 @pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
@@ -96,9 +92,9 @@ def test_the_first_dive_is_a_network():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lower_bound", first(1, LOWER_BOUNDS))
-def test_a_stop_leaves_a_bound_and_a_network(lower_bound, monkeypatch):
+def test_a_stop_leaves_a_bound_and_a_network(lower_bound, sizes):
     """At every node. Bound and network never get worse."""
-    monkeypatch.setattr(depth_first, "EDGES", 1)
+    sizes({"depth_first.EDGES": 1})
     most = 0
     for seed in range(4):
         scores, optimum = problem(seed, 6)
@@ -122,22 +118,17 @@ def test_a_stop_leaves_a_bound_and_a_network(lower_bound, monkeypatch):
 
 
 @pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
-def test_what_is_proved_of_nodes_is_true(lower_bound, monkeypatch):
+def test_what_is_proved_of_nodes_is_true(lower_bound, calls):
     """No varset costs less than the table has, and that of all variables costs just that."""
-    tables = []
-
-    def table_of(columns):
-        tables.append(new_node_table(columns))
-        return tables[-1]
-
-    monkeypatch.setattr(depth_first, "new_node_table", table_of)
+    made = calls("lab.baselines.nodes", "new_node_table")
     for seed in range(8):
         scores, optimum = problem(seed, 7)
         found(scores, lower_bound)
         with context_of(lower_bound) as context:
             order = order_graph(scores, context, backward=True).order
         whole = -np.inf
-        for varset, proved in zip(tables[-1].varsets[: tables[-1].nodes], tables[-1].costs[:, 0], strict=False):
+        table = made[-1].found
+        for varset, proved in zip(table.varsets[: table.nodes], table.costs[:, 0], strict=False):
             members = order[naive.members(int(varset))]
             assert proved <= cost_over(scores, members) + 1e-9
             whole = proved if members.size == 7 else whole
@@ -158,8 +149,8 @@ def cost_over(scores, members):
     return naive.optimal_cost_dp(len(place), naive.best_scores(naive.cost_table(len(place), families)))
 
 
-def test_a_stop_is_heard_between_a_few_expansions(monkeypatch):
-    monkeypatch.setattr(depth_first, "EDGES", 20)
+def test_a_stop_is_heard_between_a_few_expansions(sizes):
+    sizes({"depth_first.EDGES": 20})
     scores, _ = problem(3, 10)
     polls = []
     outcome = found(scores, stop=lambda: polls.append(None))

@@ -11,7 +11,7 @@ from cases import random_dataset, random_families, scores_of
 from large import most_memory_of
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, Claim
-from extbnsl.lab.baselines import dynamic, layered
+from extbnsl.lab.baselines import dynamic
 from extbnsl.lab.baselines.methods import BaselineMethods
 from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets
@@ -97,10 +97,9 @@ def test_the_same_with_any_number_of_threads(method):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_several_blocks_and_chunks(seed, monkeypatch):
+def test_several_blocks_and_chunks(seed, sizes):
     """With blocks so small that there are many of each."""
-    monkeypatch.setattr(dynamic, "BLOCK_BITS", 3)
-    monkeypatch.setattr(layered, "CHUNK", 5)
+    sizes({"dynamic.BLOCK_BITS": 3, "layered.CHUNK": 5})
     rng = np.random.default_rng(seed)
     families = random_families(rng, 9, costs=lambda count: rng.normal(0.0, 30.0, count))
     optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
@@ -108,7 +107,7 @@ def test_several_blocks_and_chunks(seed, monkeypatch):
         assert math.isclose(found(scores_of(families), method).cost, optimum, abs_tol=1e-9)
 
 
-def test_the_tables_have_the_best_score_of_every_set(monkeypatch):
+def test_the_tables_have_the_best_score_of_every_set():
     """Over more bits than a processor's cache is taken to have."""
     n = 7
     families = random_families(np.random.default_rng(6), n, most=40)

@@ -94,7 +94,7 @@ def test_programs_that_take_data_refuse_scores(there):
         found(scores_of(random_families(np.random.default_rng(0), 3)), "bene")
 
 
-def test_a_family_that_cannot_win_costs_what_it_costs(there, monkeypatch):
+def test_a_family_that_cannot_win_costs_what_it_costs(there):
     """The fake gives all arcs, which no list of families that can win has."""
     there("bene", "more")
     data = random_dataset(np.random.default_rng(3), 5, 60)
@@ -287,8 +287,7 @@ def test_options_without_use_are_refused(name):
         methods_named(name, Methods(lower_bound="static"))
 
 
-def test_commands(there, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_commands(there, here, capsys):
     arguments = ["solve", str(EXAMPLE), "--method", "gobnilp", "--threads", "1", "--quiet", "--run-dir"]
     assert main([*arguments, "a"]) == 30
     assert "needs the command 'gobnilp'" in capsys.readouterr().err

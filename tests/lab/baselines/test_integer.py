@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from cases import random_families, scores_of, wishful
-from finding import begin_along, cost_of, needy, optimum_of, outcome_of, scores_of_threes
+from finding import begun_along, cost_of, needy, optimum_of, outcome_of, scores_of_threes
 
-from extbnsl.bounds.lp import polish
 from extbnsl.bounds.lp.program import Program
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
@@ -29,14 +28,11 @@ def n():
 
 
 @pytest.fixture
-def misled(monkeypatch, n):
+def misled(until_it_ends, monkeypatch, sizes, n):
     """It begins with the network of the variables as they stand, and branches after a turn at the root."""
-    begin_along(monkeypatch, range(n))
+    until_it_ends(begun_along)(range(n))
     monkeypatch.setattr(integer.Search, "_search_left", lambda self: None)
-    monkeypatch.setattr(polish, "WINDOW", 1)
-    monkeypatch.setattr(polish, "STALE", 1.0)
-    monkeypatch.setattr(integer, "LESS", 0.0)
-    monkeypatch.setattr(integer, "FEW", 0.0)
+    sizes({"WINDOW": 1, "polish.STALE": 1.0, "LESS": 0.0, "integer.FEW": 0.0})
 
 
 @pytest.mark.parametrize("seed", range(40))

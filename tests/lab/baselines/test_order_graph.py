@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import random_families, scores_of
 from contexts import context_of
-from patching import patch_everywhere
+from patching import sized, too_large
 
 from extbnsl.kernels.bits import u64
 from extbnsl.lab.baselines.order_graph import best_score, bound_backward, bound_onward, order_graph
@@ -87,8 +87,7 @@ def test_best_score(seed):
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("bound", LOWER_BOUNDS)
 def test_bounds_are_admissible_and_consistent(bound, backward):
-    with pytest.MonkeyPatch.context() as patch:
-        patch_everywhere(patch, "bounds.groups", "BESIDE_CLUSTERS", 3)
+    with sized(BESIDE_CLUSTERS=3):
         for seed in range(12):
             n = 1 + seed % 8
             scores, best = problem(seed, n)
@@ -108,8 +107,7 @@ def test_bounds_are_admissible_and_consistent(bound, backward):
 
 @pytest.mark.parametrize("backward", [False, True])
 def test_better_bounds_are_larger(backward):
-    with pytest.MonkeyPatch.context() as patch:
-        patch_everywhere(patch, "bounds.groups", "BESIDE_CLUSTERS", 4)
+    with sized(BESIDE_CLUSTERS=4):
         for seed in range(6):
             scores, _ = problem(seed, 8)
             h = {}
@@ -131,8 +129,7 @@ def test_tables_that_take_too_much():
 
 def test_no_room_for_multipliers_leaves_the_static_bound():
     scores, best = problem(2, 6)
-    with context_of("clusters") as context, pytest.MonkeyPatch.context() as patch:
-        patch_everywhere(patch, "bounds.ascent", "multipliers_bytes", lambda costs, variables, threads: 1 << 30)
+    with context_of("clusters") as context, too_large("lab.baselines.order_graph", "multipliers_bytes"):
         graph = order_graph(scores, context)
     assert graph.clusters.masks.size == 0
     assert each_bound(graph, False)[0] == pytest.approx(best.min(axis=1).sum())

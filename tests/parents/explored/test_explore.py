@@ -101,7 +101,7 @@ def test_a_stop_keeps_what_is_known(dataset):
     assert without_parents(89, problem).families.costs[0] == pytest.approx(mdl(dataset.codes, dataset.arities, 89, []))
 
 
-def test_a_child_without_an_end_is_cut_short_and_keeps_what_it_has(dataset, monkeypatch):
+def test_a_child_without_an_end_is_cut_short_and_keeps_what_it_has(dataset):
     problem = exploration(dataset)
     begun = time.monotonic()
     stop = lambda: "time_limit" if time.monotonic() > begun + 1.0 else None  # noqa: E731
@@ -161,12 +161,11 @@ def test_what_some_children_overrun_is_taken_from_those_that_follow(dataset, mon
     assert now[0] == pytest.approx(90.0)
 
 
-def test_a_short_exploration_makes_no_room_for_a_long_one(dataset, monkeypatch):
-    rooms, new_closed = [], explore.new_closed
-    monkeypatch.setattr(explore, "new_closed", lambda most, parents: rooms.append(most) or new_closed(most, parents))
+def test_a_short_exploration_makes_no_room_for_a_long_one(dataset, calls):
+    made = calls("parents.explored.closed", "new_closed")
     own = explore.explore_child(4, exploration(dataset), Effort(seconds=0.001), 1 << 34, NOTHING)
     assert own.ended == SECONDS
-    assert rooms[0] < 90 + explore.FASTEST / 500
+    assert made[0].given[0] < 90 + explore.FASTEST / 500
 
 
 def test_progress_is_told_child_by_child(dataset):

@@ -85,7 +85,7 @@ def test_a_column_that_does_not_vary_tells_nothing():
     assert misfits(1, sets + 1, data, new_splits(1, 1, data))[0] == 0.0
 
 
-def test_few_parents_of_many_records_are_split_and_many_counted_by_records(monkeypatch):
+def test_few_parents_of_many_records_are_split_and_many_counted_by_records():
     rng = np.random.default_rng(0)
     data = bit_columns(dataset_of(rng.integers(0, 2, (20_000, 12))))
     splits = new_splits(0, 11, data)

@@ -8,7 +8,6 @@ from cases import dataset_of
 from naive import aic, mdl
 
 from extbnsl.core.claims import Claim
-from extbnsl.parents.explored import neighbours
 from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.explore import Effort, exploration, explore_child
 from extbnsl.parents.explored.misfit import new_splits
@@ -90,9 +89,9 @@ def test_a_walk_ends_where_no_free_neighbour_is_better(dataset, child):
     assert all(cost >= allowed[best] - 1e-9 for one, cost in exact.items() if all(free[p] for p in one))
 
 
-def test_what_could_be_of_use_is_kept(dataset, monkeypatch):
+def test_what_could_be_of_use_is_kept(dataset, sizes):
     """All that cost less than the expanded family; the family without each parent; the best of each exchange."""
-    monkeypatch.setattr(neighbours, "EXCHANGED", 1)
+    sizes(EXCHANGED=1)
     child, family = 5, (1, 2)
     problem, families = begin(dataset, child)
     nothing_free = np.zeros(N, np.bool_)
@@ -130,9 +129,9 @@ def test_no_set_is_larger_than_allowed(dataset):
         assert max(map(len, costs_of(after))) == most
 
 
-def test_of_many_candidates_those_that_tell_most_are_tried(dataset, monkeypatch):
+def test_of_many_candidates_those_that_tell_most_are_tried(dataset, sizes):
     """One that is not tried can be kept all the same, as one of the family."""
-    monkeypatch.setattr(neighbours, "TRIED", 2)
+    sizes({"neighbours.TRIED": 2})
     child, family = 4, (6,)
     problem, families = begin(dataset, child)
     alone = [mdl(dataset.codes, ARITIES, child, [v]) if v != child else np.inf for v in range(N)]
