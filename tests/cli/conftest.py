@@ -9,11 +9,10 @@ from extbnsl.data import from_array
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def here(here):
     """Every test runs in a folder of its own, with data.csv."""
-    monkeypatch.chdir(tmp_path)
     np.savetxt("data.csv", a_table(), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
-    return tmp_path
+    return here
 
 
 @pytest.fixture(scope="module")

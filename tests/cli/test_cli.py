@@ -1,6 +1,7 @@
 """The command line: exit codes, what is said where, what is written, and what a signal does."""
 
 import dataclasses
+import errno
 import functools
 import json
 import os
@@ -105,19 +106,19 @@ def test_bad_input_names_the_place_and_leaves_nothing(capsys):
         assert option[0] in fails(capsys, "solve", "bad.jkl", *option)
 
 
-def test_places_that_cannot_be_used_are_named_before_any_work(capsys, monkeypatch):
-    monkeypatch.setattr("extbnsl.solver.solve.solve", None)
+def test_places_that_cannot_be_used_are_named_before_any_work(capsys, solving, forbidden):
+    solving(AssertionError("something is solved"))
     Path("file").touch()
     for place in ("file", "none"):
         assert f"--scratch-dir: {place}" in fails(capsys, "solve", "data.csv", "--scratch-dir", place)
     stopped(Path("r"))
     assert "'extbnsl resume r'" in fails(capsys, "solve", "data.csv", "--run-dir", "r")
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    forbidden()
     assert "no permission" in fails(capsys, "solve", "data.csv", "--scratch-dir", ".")
     assert "no permission" in fails(capsys, "solve", "data.csv", "--run-dir", "r", "--overwrite")
 
 
-def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch, solved):
+def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, solving, solved):
     got = {}
 
     def record(problem, *given, observer, stop):
@@ -127,7 +128,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
         assert stop() is None
         return solved
 
-    monkeypatch.setattr("extbnsl.solver.solve.solve", record)
+    solving(record)
     os.mkdir("large")
     Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
     given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
@@ -181,7 +182,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     assert got["parent_graph"] == "sparse"
 
 
-def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
+def test_status_goes_on_while_no_event_comes(monkeypatch, solving, solved):
     """A layer, or a task in it, may take long: the status is then written by a thread of its own."""
     from extbnsl.run import progress
 
@@ -202,7 +203,7 @@ def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
     def status():
         return json.loads(Path("data.run/status.json").read_text())
 
-    monkeypatch.setattr("extbnsl.solver.solve.solve", slow)
+    solving(slow)
     monkeypatch.setattr(progress, "beating", functools.partial(progress.beating, every=0.01))
     before = threading.active_count()
     assert main(["solve", "data.csv", "--quiet"]) == 0
@@ -210,8 +211,8 @@ def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
     assert status()["ended"] == "optimal"
 
 
-def test_an_empty_scratch_folder_goes_when_all_is_proved(capsys, monkeypatch, solved):
-    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, observer, **__: observer(events.Warned("x")) or solved)
+def test_an_empty_scratch_folder_goes_when_all_is_proved(capsys, solving, solved):
+    solving(solved, events.Warned("x"))
     os.mkdir("large")
     assert run(capsys, "solve", "data.csv", "--scratch-dir", "large")[0] == 0
     assert os.listdir("large") == []
@@ -272,8 +273,8 @@ def test_a_run_begins_with_what_it_works_on_and_ends_with_the_network(capsys):
     assert err.splitlines()[3].endswith(", time limit 1:00:00")
 
 
-def test_the_parents_of_many_variables_are_listed_if_that_is_asked_for(capsys, monkeypatch):
-    monkeypatch.setattr("extbnsl.cli.summary.MOST_LISTED", 3)
+def test_the_parents_of_many_variables_are_listed_if_that_is_asked_for(capsys, sizes):
+    sizes({"summary.MOST_LISTED": 3})
     few = run(capsys, "solve", "data.csv", "--run-dir", "r")[1]
     assert " | " not in few
     assert re.search(r"\nnetwork      4 variables, \d arcs?, \d+ parameters \(--print lists them\)\n", few)
@@ -319,8 +320,8 @@ def unwrapped(text):
     return " ".join(text.split())
 
 
-def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, monkeypatch, solved):
-    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(BudgetError("Full."), events.StageStarted("search", "")))
+def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, solving):
+    solving(BudgetError("Full."), events.StageStarted("search", ""))
     assert "stopped run" not in run(capsys, "solve", "data.csv")[2]
     commit(Path("data.run"), run=remembered(os.path.abspath("data.csv")))
     hint = "data.run holds a stopped run of data.csv: 'extbnsl resume data.run' resumes it"
@@ -384,11 +385,8 @@ def test_score_refuses_before_it_works(capsys):
     assert run(capsys, "score", "data.csv", "-o", "there.jkl", "--overwrite", "--quiet")[0] == 0
 
 
-def test_interrupted_scores_are_not_written(capsys, monkeypatch):
-    def stop(*_, **__):
-        raise Stopped("interrupted")
-
-    monkeypatch.setattr("extbnsl.solver.solve.compute_scores", stop)
+def test_interrupted_scores_are_not_written(capsys, running_out):
+    running_out("solver.solve", "compute_scores", Stopped("interrupted"))
     assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", "--quiet", code=130)
 
 
@@ -404,9 +402,8 @@ def test_what_is_odd_about_data_or_machine_is_told_once(capsys, monkeypatch, com
 
 
 @pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])
-def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved, status):
-    stopped = dataclasses.replace(solved, status=status, lower_bound=solved.cost - 1)
-    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, **__: stopped)
+def test_a_stopped_solve_is_written_and_ends_with_10(capsys, solving, solved, status):
+    solving(dataclasses.replace(solved, status=status, lower_bound=solved.cost - 1))
     code, out, _ = run(capsys, "solve", "data.csv")
     assert code == 10
     assert status.replace("_", " ") in out
@@ -416,11 +413,10 @@ def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved
 
 
 @pytest.mark.parametrize(("since", "whom"), [(40.0, "the bound"), (60.0, "both")])
-def test_a_stopped_solve_says_what_leaves_the_gap(capsys, monkeypatch, solved, since, whom):
+def test_a_stopped_solve_says_what_leaves_the_gap(capsys, solving, solved, since, whom):
     improved = {"cost": solved.cost, "seconds": since, "lower_bound": solved.cost - 3.5}
     stats = {**solved.stats, "improved": improved, "seconds": 100.0}
-    stopped = dataclasses.replace(solved, status="time_limit", lower_bound=solved.cost - 1, stats=stats)
-    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, **__: stopped)
+    solving(dataclasses.replace(solved, status="time_limit", lower_bound=solved.cost - 1, stats=stats))
     out = run(capsys, "solve", "data.csv")[1]
     told = f"the network stands since second {since:.0f} of 100, the bound rose by 2.500 since"
     assert f"\ngap          left by {whom}, it seems: {told}\n" in out
@@ -431,42 +427,31 @@ def test_a_proved_network_leaves_no_gap(capsys):
 
 
 @pytest.mark.parametrize(("phase", "continues"), [("search", True), ("done", False)])
-def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, monkeypatch, solved, phase, continues):
+def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, solving, solved, phase, continues):
     def stop(*given, observer, **__):
         run_folder = given[-1].run_folder
         observer(events.StageStarted("search", ""))
         commit(run_folder, phase=phase, status="not_proved")
         return dataclasses.replace(solved, status="not_proved")
 
-    monkeypatch.setattr("extbnsl.solver.solve.solve", stop)
+    solving(stop)
     code, out, _ = run(capsys, "solve", "data.csv", "--run-dir", "my run")
     assert (code, "continue     extbnsl resume 'my run'\n" in out) == (10, continues)
 
 
 @pytest.mark.parametrize("error", [BudgetError("The disk is full."), MemoryError()])
-def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, monkeypatch, error):
+def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, solving, error):
     def fail(*given, observer, **__):
         run_folder = given[-1].run_folder
         observer(events.StageStarted("search", ""))
         commit(run_folder)
         raise error
 
-    monkeypatch.setattr("extbnsl.solver.solve.solve", fail)
+    solving(fail)
     code, out, err = run(capsys, "solve", "data.csv", "--quiet")
     assert (code, out, err.count("\n")) == (20, "", 1)
     assert err.endswith(" 'extbnsl resume data.run' goes on from the last checkpoint.\n")
     assert "stopped: failed: " in run(capsys, "status", "data.run")[1]
-
-
-def raising(error, *said):
-    """A solve that says something and then fails."""
-
-    def fail(*_, observer, **__):
-        for event in said:
-            observer(event)
-        raise error
-
-    return fail
 
 
 @pytest.mark.parametrize(
@@ -479,8 +464,8 @@ def raising(error, *said):
         (OSError(5, "Input/output error"), 40),
     ],
 )
-def test_failures_before_any_event_leave_no_run_directory(capsys, monkeypatch, error, code):
-    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(error))
+def test_failures_before_any_event_leave_no_run_directory(capsys, solving, error, code):
+    solving(error)
     found, out, err = run(capsys, "solve", "data.csv")
     assert (found, out) == (code, "")
     assert err.splitlines()[-1].startswith("extbnsl: ")
@@ -489,8 +474,8 @@ def test_failures_before_any_event_leave_no_run_directory(capsys, monkeypatch, e
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), VerificationError("The network has a cycle.")])
-def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, monkeypatch, error):
-    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(error, events.Warned("a is constant")))
+def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, solving, error):
+    solving(error, events.Warned("a is constant"))
     code, out, err = run(capsys, "solve", "data.csv", "--quiet")
     assert (code, out) == (40, "")
     first, last = err.splitlines()
@@ -501,22 +486,17 @@ def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, monkeypatch, er
     assert "stopped: failed: " in run(capsys, "status", "data.run")[1]
 
 
-def test_names_that_are_not_unicode_are_no_failure(monkeypatch, solved, capfd):
-    monkeypatch.setattr(
-        "extbnsl.solver.solve.solve", lambda *_, observer, **__: observer(events.Warned("\udcff")) or solved
-    )
+def test_names_that_are_not_unicode_are_no_failure(solving, solved, capfd):
+    solving(solved, events.Warned("\udcff"))
     name = os.fsdecode(b"\xff.run")
     assert main(["solve", "data.csv", "--run-dir", name]) == 0
     assert main(["status", name]) == 0
     assert json.loads(Path(name, "result.json").read_text())["provenance"]["command"].endswith("'\udcff.run'")
 
 
-def test_a_result_that_cannot_be_written_is_printed(capsys, monkeypatch, solved):
-    def full(*_):
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, **__: solved)
-    monkeypatch.setattr(os, "fsync", full)
+def test_a_result_that_cannot_be_written_is_printed(capsys, solving, failing, solved):
+    solving(solved)
+    failing("os.fsync", errno.ENOSPC)
     code, out, err = run(capsys, "solve", "data.csv", "--quiet")
     assert code == 20
     assert "full" in err

@@ -1,5 +1,6 @@
 """`extbnsl approximate` and `extbnsl.approximate`: what is printed and written, and what cannot be used."""
 
+import contextlib
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import a_table, fails, run
+from patching import called_by, rounds_of_search, running_out, signalling
 
 import extbnsl
 from extbnsl.core.errors import InputError
@@ -73,30 +75,27 @@ def test_local_scores_of_urlearning_are_read(capsys):
     assert (found["cost"], found["lower_bound"], found["order"]) == (9.0, 9.0, ["b", "a"])
 
 
-def test_a_signal_ends_it_with_the_best_network(capsys, monkeypatch):
-    from extbnsl.solver import approximate
-
-    def interrupted(*given, **how):
-        os.kill(os.getpid(), signal.SIGINT)
-        return search(*given, **how)
-
-    search = approximate.search_lists
-    monkeypatch.setattr(approximate, "search_lists", interrupted)
-    code, out, err = run(capsys, "approximate", "data.csv", "--time", "10m", "--quiet")
+def test_a_signal_ends_it_with_the_best_network(capsys):
+    with signalling("solver.approximate", "search_lists"):
+        code, out, err = run(capsys, "approximate", "data.csv", "--time", "10m", "--quiet")
     assert code == 10, err
     assert document()["status"] == "interrupted"
     assert out.startswith("interrupted: cost ")
     assert verify(document(), read_csv("data.csv")).findings == ()
 
 
-def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys, monkeypatch):
-    from extbnsl.solver import approximate
+def killed_while_searching():
+    """The command while whoever searches for an order is killed."""
+    return running_out("solver.approximate", "_searched", KeyboardInterrupt())
 
-    def killed(*given):
-        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(approximate, "_searched", killed)
+def killed_before_its_result():
+    """The command while it is killed when it is about to write its result."""
+    return running_out("cli.session", "_write", KeyboardInterrupt())
+
+
+def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys):
+    with killed_while_searching():
         assert run(capsys, "approximate", "data.csv", "--time", "9m", "--threads", 1, "--seed", 5)[0] == 130
     told = run(capsys, "status", "data.run")[1]
     assert "\ncontinue     extbnsl resume data.run\n" in told
@@ -118,14 +117,8 @@ def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys, mon
     )
 
 
-def test_a_run_that_was_killed_before_its_result_was_written_has_it_all_the_same(capsys, monkeypatch):
-    from extbnsl.cli import session
-
-    def killed(*given):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(session, "_write", killed)
+def test_a_run_that_was_killed_before_its_result_was_written_has_it_all_the_same(capsys):
+    with killed_before_its_result():
         assert run(capsys, "approximate", "data.csv", *TIME)[0] == 130
     assert not Path("data.run/result.json").exists()
     code, out, err = run(capsys, "resume", "data.run", "--json")
@@ -135,16 +128,8 @@ def test_a_run_that_was_killed_before_its_result_was_written_has_it_all_the_same
     assert verify(document(), read_csv("data.csv")).findings == ()
 
 
-def test_a_stopped_run_goes_on_for_a_time_that_is_given(capsys, monkeypatch):
-    from extbnsl.solver import approximate
-
-    def interrupted(*given, **how):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return search(*given, **how)
-
-    search = approximate.search_lists
-    with monkeypatch.context() as patch:
-        patch.setattr(approximate, "search_lists", interrupted)
+def test_a_stopped_run_goes_on_for_a_time_that_is_given(capsys):
+    with signalling("solver.approximate", "search_lists", signal.SIGTERM):
         code, out, _ = run(capsys, "approximate", "data.csv", "--time", "10m")
     assert (code, document()["status"]) == (10, "interrupted")
     assert "continue     extbnsl resume data.run\n" in out
@@ -156,15 +141,12 @@ def test_a_stopped_run_goes_on_for_a_time_that_is_given(capsys, monkeypatch):
     assert "time limit 0:00:30" in err
 
 
-def searching(monkeypatch, rounds):
-    """Let the search over orders have so many rounds: without any its network is a random one. Nothing is proved."""
-    from extbnsl.orders.population import search_lists
-    from extbnsl.solver import approximate
-
-    monkeypatch.setattr(
-        approximate, "search_lists", lambda *given, **how: search_lists(*given, **(how | {"rounds": rounds}))
-    )
-    monkeypatch.setattr(approximate, "_raise_bound", lambda *given: None)
+@contextlib.contextmanager
+def searching(rounds):
+    """The command while the search over orders has so many rounds, and nothing is proved."""
+    unproved = called_by("solver.approximate", "_raise_bound", lambda real: lambda *given: None)
+    with rounds_of_search(rounds), unproved:
+        yield
 
 
 @pytest.fixture
@@ -174,17 +156,17 @@ def wide():
     np.savetxt("data.csv", codes, fmt="%d", delimiter=",", header="abcdefghijkl".replace("", ",")[1:-1], comments="")
 
 
-def test_a_finished_run_is_given_more_time(capsys, monkeypatch, wide):
-    searching(monkeypatch, 0)
-    assert run(capsys, "approximate", "data.csv", "--time", "20s", "--seed", 1)[0] == 0
+def test_a_finished_run_is_given_more_time(capsys, wide):
+    with searching(0):
+        assert run(capsys, "approximate", "data.csv", "--time", "20s", "--seed", 1)[0] == 0
     first = document()
     code, _, err = run(capsys, "resume", "data.run")
     assert (code, document()) == (0, first)
     assert err == "extbnsl: The run in data.run is finished; give it more time with --time-limit.\n"
     told = " ".join(run(capsys, "clean", "data.run")[1].split())
     assert "without these files more time has nothing to go on from" in told
-    searching(monkeypatch, 5)
-    code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s")
+    with searching(5):
+        code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s")
     assert code == 0, err
     assert "resuming data.run: orders, after" in err
     assert "time limit 0:00:30" in err
@@ -195,31 +177,22 @@ def test_a_finished_run_is_given_more_time(capsys, monkeypatch, wide):
     assert "give it more time" in run(capsys, "resume", "data.run")[2]
     assert "state        done: heuristic\n" in run(capsys, "status", "data.run")[1]
     best = document()
-    searching(monkeypatch, 0)
-    code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s")
+    with searching(0):
+        code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s")
     assert (code, document()["cost"]) == (0, best["cost"]), err
     assert run(capsys, "clean", "data.run", "--yes")[0] == 0
     assert "finished; there is nothing left to do" in run(capsys, "resume", "data.run", "--time-limit", "9s")[2]
 
 
-def test_more_time_that_is_killed_costs_nothing(capsys, monkeypatch, wide):
+def test_more_time_that_is_killed_costs_nothing(capsys, wide):
     """While it works the run is one that goes on, and when it was killed before its result was written, that is."""
-    from extbnsl.cli import session
-    from extbnsl.solver import approximate
-
-    def killed(*given):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        searching(patch, 0)
+    with searching(0):
         assert run(capsys, "approximate", "data.csv", "--time", "20s", "--seed", 1)[0] == 0
     first = document()
-    with monkeypatch.context() as patch:
-        patch.setattr(approximate, "_searched", killed)
+    with killed_while_searching():
         assert run(capsys, "resume", "data.run", "--time-limit", "9m")[0] == 130
     assert "continue     extbnsl resume data.run\n" in run(capsys, "status", "data.run")[1]
-    with monkeypatch.context() as patch:
-        patch.setattr(session, "_write", killed)
+    with killed_before_its_result():
         assert run(capsys, "resume", "data.run")[0] == 130
     assert document() == first
     code, _, err = run(capsys, "resume", "data.run")

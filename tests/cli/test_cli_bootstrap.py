@@ -3,7 +3,6 @@
 import csv
 import errno
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -114,15 +113,8 @@ def test_a_process_that_is_killed_before_the_table_is_written_is_finished(capsys
     assert Path("data.run", ARC_FREQUENCIES).read_bytes() == expected
 
 
-def test_a_full_disk_is_one_sentence(capsys, monkeypatch):
-    real = os.pwrite
-
-    def full(descriptor, data, at):
-        if data.startswith(b'{"resample": 2'):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(descriptor, data, at)
-
-    monkeypatch.setattr(os, "pwrite", full)
+def test_a_full_disk_is_one_sentence(capsys, failing):
+    failing("os.pwrite", errno.ENOSPC, lambda descriptor, data, at: data.startswith(b'{"resample": 2'))
     code, out, _ = run(capsys, "solve", "data.csv", "--bootstrap", 4, "--quiet")
     assert code == 10
     assert out.startswith("disk_limit: cost ")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from patching import sized, stopped_by
 
 from extbnsl.cli import main
 
@@ -18,11 +19,6 @@ DOCUMENT = {
     "leaves": ["xray"],
     "max_parents": {"dysp": 2, "either": 2},
 }
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
 
 
 def result():
@@ -53,10 +49,8 @@ def test_a_claim_is_in_the_result_and_holds(capsys, command, score):
     assert main(["verify", "asia.run", str(ASIA)]) == (11 if command[0] == "approximate" else 0)
 
 
-def test_a_run_under_knowledge_goes_on_as_it_was_begun(capsys, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("extbnsl.proof.commits.COMMIT_SECONDS", -1.0)
-        patch.setattr("extbnsl.machine.interrupts.Interrupts.stop", lambda interrupts: "interrupted")
+def test_a_run_under_knowledge_goes_on_as_it_was_begun(capsys):
+    with sized({"commits.COMMIT_SECONDS": -1.0}), stopped_by(lambda interrupts: "interrupted"):
         assert main(["solve", str(ASIA), *KNOWN]) == 10
     assert result()["knowledge"] == DOCUMENT
     capsys.readouterr()

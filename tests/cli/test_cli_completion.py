@@ -38,8 +38,7 @@ LINES = (
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder():
     Path("one.csv").touch()
     Path("one.run").mkdir()
 
@@ -111,9 +110,8 @@ TYPED = (  # and what the command is given
 
 @pytest.mark.parametrize("shell", [pytest.param("bash", marks=needs_bash), pytest.param("zsh", marks=needs_zsh),
                                    pytest.param("fish", marks=needs_fish)])  # fmt: skip
-def test_a_key_completes_at_a_terminal(capsys, tmp_path, monkeypatch, shell):
+def test_a_key_completes_at_a_terminal(capsys, shell):
     """Whoever sources the script and types a part of a name with blanks or quotes in it gets the whole name."""
-    monkeypatch.chdir(tmp_path)
     script(capsys, shell)
     for name in ("plain.csv", "my set.csv", "a'b.csv", "it$s.csv"):
         Path(name).touch()

@@ -80,9 +80,10 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def runs(finished, tmp_path, monkeypatch):
+def runs(finished, tmp_path):
     """Copies of these, here."""
-    monkeypatch.chdir(shutil.copytree(finished, tmp_path / "copy"))
+    with contextlib.chdir(shutil.copytree(finished, tmp_path / "copy")):
+        yield
 
 
 COMMANDS = [

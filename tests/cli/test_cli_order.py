@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -122,15 +121,8 @@ def test_the_order_may_come_from_standard_input(capsys):
     assert (code, json.load(io.StringIO(out))["order"]) == (0, ["b", "a", "c", "d"])
 
 
-def test_a_signal_ends_it_with_the_network_so_far(capsys, monkeypatch):
-    from extbnsl.solver import ordered
-
-    def interrupted(problem, workers, memory, observer):
-        os.kill(os.getpid(), signal.SIGINT)
-        return choose(problem, workers, memory, observer)
-
-    choose = ordered.choose_parents
-    monkeypatch.setattr(ordered, "choose_parents", interrupted)
+def test_a_signal_ends_it_with_the_network_so_far(capsys, signalling):
+    signalling("solver.ordered", "choose_parents")
     code, out, err = run(capsys, "order", "data.csv", "--order", "order.txt", "--quiet")
     assert code == 10, err
     found = document()

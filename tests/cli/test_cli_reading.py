@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from patching import patch_everywhere
 
 from extbnsl.cli import main
 from extbnsl.cli.options import read_problem
@@ -20,11 +19,10 @@ COMMANDS = [["solve"], ["estimate"], ["score", "-o", "out.jkl"]]
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def here(here):
     """Every test runs in a folder of its own, with a table of eight megabytes."""
-    monkeypatch.chdir(tmp_path)
     Path("data.csv").write_bytes(b"a,b\n" + b"0,1\n1,0\n1,1\n0,0\n" * (1 << 19))
-    return tmp_path
+    return here
 
 
 def failure(capsys, *arguments):
@@ -57,8 +55,8 @@ def test_reading_is_in_the_time_limit():
     assert 999 - budgets.spent < left < 1000 - budgets.spent
 
 
-def test_how_far_reading_is_is_said_but_not_if_that_is_unwanted(capsys, monkeypatch):
-    patch_everywhere(monkeypatch, "run.progress", "ADVANCE_SECONDS", 0.0)
+def test_how_far_reading_is_is_said_but_not_if_that_is_unwanted(capsys, sizes):
+    sizes(ADVANCE_SECONDS=0.0)
     read_problem("data.csv", OPTIONS, Budgets(memory=AMPLE - 1), quiet=True)
     assert capsys.readouterr().err == ""
     read_problem("data.csv", OPTIONS, Budgets(memory=AMPLE - 1))

@@ -162,11 +162,8 @@ def test_a_forged_proof_by_search_is_found(capsys, provable):
     assert float(told[2]) == pytest.approx(provable["cost"])
 
 
-def test_time_that_is_over_when_all_is_counted(capsys, provable, monkeypatch):
-    def give_up(*given):
-        raise Stopped("time_limit")
-
-    monkeypatch.setattr("extbnsl.verify.recount.least_cost", give_up)
+def test_time_that_is_over_when_all_is_counted(capsys, provable, running_out):
+    running_out("verify.recount", "least_cost", Stopped("time_limit"))
     code, out = verified(capsys, searched(provable))
     assert code == 11
     assert sections(out)[0]["proof"] == ["nothing"]
@@ -175,10 +172,8 @@ def test_time_that_is_over_when_all_is_counted(capsys, provable, monkeypatch):
     ]
 
 
-def test_a_check_that_takes_long_says_how_far_it_is(capsys, monkeypatch, provable):
-    from extbnsl.run import progress
-
-    monkeypatch.setattr(progress, "ADVANCE_SECONDS", 0.0)
+def test_a_check_that_takes_long_says_how_far_it_is(capsys, sizes, provable):
+    sizes(ADVANCE_SECONDS=0.0)
     Path("r.json").write_text(json.dumps(provable))
     code, _, err = run(capsys, "verify", "r.json", "easy.csv")
     assert code == 0

@@ -121,8 +121,8 @@ def test_the_status_alone_is_coloured(capsys):
     assert painted == plain.replace("optimal", "\x1b[32moptimal\x1b[0m", 1)
 
 
-def test_the_summary_fits_a_terminal_and_tells_the_limit(capsys, monkeypatch):
-    monkeypatch.setattr("extbnsl.cli.summary.MOST_LISTED", 3)
+def test_the_summary_fits_a_terminal_and_tells_the_limit(capsys, sizes):
+    sizes({"summary.MOST_LISTED": 3})
     _, out, err = run(capsys, "solve", "data.csv", "--max-parents", 1, "--run-dir", f"{'long-name' * 5}.run")
     assert "\nlimit        at most 1 parent for each variable\n" in out
     assert max(map(len, (out + err).splitlines())) <= WIDTH

@@ -12,9 +12,8 @@ from extbnsl.cli import main
 
 
 @pytest.fixture
-def learned(tmp_path, monkeypatch):
+def learned():
     """A run of a file whose column d is cut and whose column b misses a state in the new records."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     a = rng.integers(0, 2, 200)
     b = np.where(rng.random(200) < 0.8, a, rng.integers(0, 3, 200))
@@ -121,8 +120,7 @@ def test_nothing_is_written_over(capsys, learned):
     assert ended.value.code == 30
 
 
-def test_without_smoothing_a_record_may_be_impossible(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_without_smoothing_a_record_may_be_impossible(capsys):
     frame = pandas.DataFrame({"a": [0, 1] * 50, "b": [0, 1] * 50})
     frame.to_csv("train.csv", index=False)
     assert main(["solve", "train.csv", "--quiet"]) == 0

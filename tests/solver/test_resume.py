@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flat import flattened, solve
+from patching import forbidden
 from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 
 from extbnsl.cli import main
@@ -29,15 +30,14 @@ def solved():
 
 
 @pytest.fixture(autouse=True)
-def path(tmp_path, monkeypatch):
+def path(here):
     """A stopped run in a folder of its own, with its data in it."""
-    monkeypatch.chdir(tmp_path)
     np.savetxt("data.csv", TABLE, fmt="%d", delimiter=",", header="a,b,c", comments="")
-    return stopped(Path("r"), run=remembered(tmp_path / "data.csv"))
+    return stopped(Path("r"), run=remembered(here / "data.csv"))
 
 
 @pytest.fixture
-def asked(monkeypatch, solved):
+def asked(solving, solved):
     """What solve was asked for, filled when the fake in its place is called; its `status` is to be set."""
     got = {"status": "optimal"}
 
@@ -46,7 +46,7 @@ def asked(monkeypatch, solved):
         observer(events.StageStarted("search", ""))
         return dataclasses.replace(solved, status=got["status"])
 
-    monkeypatch.setattr("extbnsl.solver.solve.solve", fake)
+    solving(fake)
     return got
 
 
@@ -155,14 +155,13 @@ def test_a_run_that_ended_without_its_result_is_ended_again(path, asked, capsys)
     assert "resume" in asked
 
 
-def test_large_files_stay_where_they_are(tmp_path, asked, capsys, monkeypatch):
+def test_large_files_stay_where_they_are(tmp_path, asked, capsys):
     scratch = tmp_path / "large" / "s-00000001"
     path = stopped(Path("s"), scratch, run=remembered(tmp_path / "data.csv"))
     asked["status"] = "time_limit"
     assert run(capsys, "resume", path)[0] == 10
     assert (asked["scratch_dir"], asked["resume"].scratch.folder) == (None, scratch)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "access", lambda place, _: not str(place).startswith(str(scratch)))
+    with forbidden(lambda place, mode: str(place).startswith(str(scratch))):
         code, _, err = run(capsys, "resume", path)
         assert (code, err.count("\n"), "no permission" in err) == (30, 1, True)
     shutil.rmtree(scratch)
