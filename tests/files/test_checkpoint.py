@@ -3,6 +3,7 @@
 tests/frozen/checkpoint-N is what `write_example` wrote when format version N was made; none is to be made again.
 """
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -279,15 +280,11 @@ def test_a_run_directory_that_is_not_there_is_named(tmp_path):
             read_manifest(tmp_path / name)
 
 
-def test_a_manifest_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+def test_a_manifest_that_cannot_be_read_is_named(tmp_path, failing):
     (tmp_path / "a" / MANIFEST).mkdir(parents=True)
     with pytest.raises(RunDirectoryError, match=r"manifest\.json is a folder"):
         read_manifest(tmp_path / "a")
-
-    def refuse(*_):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(os, "open", refuse)
+    failing("os.open", errno.EACCES)
     with pytest.raises(InputError, match=r"manifest\.json cannot be read \(Permission denied\)"):
         read_manifest(tmp_path)
 
@@ -337,14 +334,14 @@ def test_debris_is_removed_and_nothing_else(tmp_path, workers, with_scratch):
     assert before - set(tmp_path.rglob("*")) == removed
 
 
-def test_a_run_directory_that_is_named_in_two_ways_keeps_its_files(tmp_path, workers, monkeypatch):
+def test_a_run_directory_that_is_named_in_two_ways_keeps_its_files(tmp_path, workers):
     """A scratch folder beside the run directory, by way of a link."""
     (tmp_path / "disk" / "x.run").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "disk")
-    monkeypatch.chdir(tmp_path / "disk")
-    manifest = write_example(Path("x.run"), tmp_path / "link" / "x.run-00000001")
-    recover(Path("x.run"), manifest, 1 << 30, workers)
-    recover(Path("x.run"), manifest, 1 << 30, workers)
+    with contextlib.chdir(tmp_path / "disk"):
+        manifest = write_example(Path("x.run"), tmp_path / "link" / "x.run-00000001")
+        recover(Path("x.run"), manifest, 1 << 30, workers)
+        recover(Path("x.run"), manifest, 1 << 30, workers)
 
 
 def test_a_stop_ends_the_recovery_with_nothing_removed(tmp_path):

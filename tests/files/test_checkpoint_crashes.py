@@ -31,10 +31,8 @@ NOTHING = -1  # no generation has been committed
 OTHERS = ("result.json", "log.jsonl", "solve.log", "lock", "notes.txt", ".hidden", "x.h5.txt", ".manifest.json.tmp")
 
 
-@pytest.fixture(autouse=True)
-def _no_real_synchronisation(monkeypatch):
-    """What is on disk is up to the `Disk` of a test; nobody needs to wait for the real one."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+# What is on disk is up to the `Disk` of a test; nobody needs to wait for the real one.
+pytestmark = pytest.mark.usefixtures("fast_disk")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from extbnsl.core.errors import BudgetError
-from extbnsl.files import shelf
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 
@@ -70,13 +69,9 @@ def test_no_room_in_memory_or_on_disk(tmp_path):
 
 
 @pytest.mark.parametrize("call", ["posix_fallocate", "pwrite"])
-def test_a_full_disk_is_said(tmp_path, monkeypatch, call):
+def test_a_full_disk_is_said(tmp_path, failing, call):
     held = room(tmp_path, 0)
-
-    def full(*arguments):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, call, full)
+    failing(f"os.{call}", errno.ENOSPC)
     with pytest.raises(BudgetError, match=r"full|No space left"):
         held.put(np.zeros(5))
     assert held.on_disk == 0
@@ -89,8 +84,8 @@ def test_writing_goes_on_where_the_system_stopped(tmp_path, monkeypatch):
     assert room(tmp_path, 0).put(np.arange(9.0)).tolist() == list(range(9))
 
 
-def test_pages_that_were_read_leave_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(shelf, "PAGES_HELD", 1000)
+def test_pages_that_were_read_leave_memory(tmp_path, sizes):
+    sizes(PAGES_HELD=1000)
     held = room(tmp_path, 0, 1 << 30)
     array = held.put(np.arange(1 << 19, dtype=np.float64))
 

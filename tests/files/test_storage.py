@@ -12,12 +12,12 @@ import h5py
 import numpy as np
 import pytest
 from disk import Disk
+from patching import called_by, failing
 
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
-from extbnsl.files import store as store_module
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
 
@@ -67,31 +67,18 @@ def test_a_folder_or_device_is_not_replaced(tmp_path):
         (errno.EIO, InputError, "Input/output error"),
     ],
 )
-def test_a_failing_call_keeps_the_old_file_and_leaves_nothing(tmp_path, monkeypatch, call, number, failure, words):
+def test_a_failing_call_keeps_the_old_file_and_leaves_nothing(tmp_path, call, number, failure, words):
     path = tmp_path / "out"
     path.write_bytes(b"old")
-
-    def fail(*_, **__):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, call, fail)
-    with pytest.raises(failure, match=words) as caught:
+    with failing(f"os.{call}", number), pytest.raises(failure, match=words) as caught:
         atomic_module.write_atomically(path, b"new")
-    monkeypatch.undo()
     assert str(path) in str(caught.value)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_folders_that_cannot_be_synchronised_are_fine(tmp_path, monkeypatch):
-    fsync = os.fsync
-
-    def refuse_folders(descriptor):
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "Invalid argument")
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", refuse_folders)
+def test_folders_that_cannot_be_synchronised_are_fine(tmp_path, failing):
+    failing("os.fsync", errno.EINVAL, lambda descriptor: stat.S_ISDIR(os.fstat(descriptor).st_mode))
     atomic_module.write_atomically(tmp_path / "out", b"data")
     assert (tmp_path / "out").read_bytes() == b"data"
 
@@ -190,10 +177,9 @@ def test_a_file_that_another_one_has_replaced_is_noticed(tmp_path, long_file):
         pass
 
 
-def test_a_file_that_is_only_touched_is_read_once_more_and_no_oftener(tmp_path, long_file, monkeypatch):
+def test_a_file_that_is_only_touched_is_read_once_more_and_no_oftener(tmp_path, long_file, calls):
     os.utime(tmp_path / "a.h5")
-    checked = []
-    monkeypatch.setattr(arrays_module, "check_file", lambda *file: checked.append(file))
+    checked = calls("files.arrays", "check_file")
     for _ in range(3):
         with arrays_module.open_arrays(tmp_path, long_file) as arrays:
             assert arrays["varset"][:2].tolist() == [0, 1]
@@ -211,7 +197,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, long_file, make):
         arrays_module.write_arrays(tmp_path, "a.h5", ARRAYS)
 
 
-def test_a_file_of_another_length_is_not_read(tmp_path, long_file, monkeypatch):
+def test_a_file_of_another_length_is_not_read(tmp_path, long_file):
     os.truncate(tmp_path / "a.h5", 1 << 40)
     with pytest.raises(RunDirectoryError, match="damaged"):
         arrays_module.check_file(tmp_path, long_file)
@@ -235,14 +221,9 @@ def test_a_file_that_is_not_what_was_written_is_refused(tmp_path, damage):
     ("number", "failure"), [(errno.ENOSPC, BudgetError), (errno.EROFS, InputError), (errno.EIO, InputError)]
 )
 @pytest.mark.parametrize("kind", [stat.S_ISREG, stat.S_ISDIR])
-def test_what_cannot_be_synchronised_is_one_sentence(tmp_path, monkeypatch, kind, number, failure):
+def test_what_cannot_be_synchronised_is_one_sentence(tmp_path, failing, kind, number, failure):
     (tmp_path / "a.h5").touch()
-
-    def fail(descriptor):
-        if kind(os.fstat(descriptor).st_mode):
-            raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "fsync", fail)
+    failing("os.fsync", number, lambda descriptor: kind(os.fstat(descriptor).st_mode))
     for synchronise in (atomic_module.synchronise, Store(tmp_path.parent, 0).synchronise):
         files = (
             [tmp_path / "a.h5"] if synchronise is atomic_module.synchronise else [stored(f"{tmp_path.name}/a.h5", 0)]
@@ -318,15 +299,21 @@ def test_a_store_counts_what_it_has(tmp_path):
     assert store.used == 5
 
 
-def test_a_file_written_anew_takes_the_place_of_the_former(tmp_path, monkeypatch):
+@pytest.fixture
+def waited(until_it_ends):
+    """The files that a store waits for until they are on the disk, where nobody waits in fact."""
+    files = []
+    until_it_ends(called_by)("files.store", "synchronise", lambda real: files.extend)
+    return files
+
+
+def test_a_file_written_anew_takes_the_place_of_the_former(tmp_path, waited):
     for name in "ab":
         (tmp_path / name).touch()
     store = Store(tmp_path, 100)
     store.add([stored("a", 10), stored("b", 5)], synchronised=True)
     store.add([stored("a", 3)])
     assert store.used == 8
-    waited = []
-    monkeypatch.setattr(store_module, "synchronise", lambda paths: waited.extend(paths))
     store.synchronise([stored("a", 3), stored("b", 5)])
     assert waited == [tmp_path / "a"]
 
@@ -351,10 +338,8 @@ def test_a_store_writes_what_it_has_room_for_and_promised_room_is_taken(tmp_path
     store.check()
 
 
-def test_what_is_written_anew_is_to_be_synchronised_anew(tmp_path, monkeypatch):
+def test_what_is_written_anew_is_to_be_synchronised_anew(tmp_path, waited):
     store = Store(tmp_path, 1 << 30)
-    waited = []
-    monkeypatch.setattr(store_module, "synchronise", lambda paths: waited.extend(paths))
     for _ in range(2):
         file = store.write("a.h5", ARRAYS)
         store.synchronise([file])
@@ -362,7 +347,7 @@ def test_what_is_written_anew_is_to_be_synchronised_anew(tmp_path, monkeypatch):
     assert store.used == file.bytes
 
 
-def test_a_file_that_cannot_be_written_is_not_counted(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_written_is_not_counted(tmp_path):
     store = Store(tmp_path, 1 << 30)
     with Disk(tmp_path).fail_write(2, errno.ENOSPC), pytest.raises(BudgetError):
         store.write("a.h5", ARRAYS)
@@ -380,16 +365,11 @@ def test_a_store_removes_what_it_knows_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOSPC])
-def test_what_cannot_be_removed_stays_counted_and_is_tried_again(tmp_path, monkeypatch, number):
+def test_what_cannot_be_removed_stays_counted_and_is_tried_again(tmp_path, number):
     (tmp_path / "a").touch()
     store = Store(tmp_path, 100)
     store.add([stored("a", 10)])
-
-    def refuse(path):
-        raise OSError(number, os.strerror(number), path)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "unlink", refuse)
+    with failing("os.unlink", number):
         store.keep_only([])
     assert store.used == 10
     store.keep_only([])
@@ -417,8 +397,8 @@ def test_compressed_arrays_come_back_to_the_bit_and_take_less(tmp_path):
         )
 
 
-def test_compression_without_its_library_is_one_sentence(monkeypatch):
-    monkeypatch.setitem(sys.modules, "hdf5plugin", None)
+def test_compression_without_its_library_is_one_sentence(uninstalled):
+    uninstalled("hdf5plugin")
     with pytest.raises(InputError, match=r"needs hdf5plugin: pip install 'extbnsl\[compress\]'"):
         arrays_module.load_compression()
 

@@ -15,6 +15,7 @@ import numba
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import failing
 from portions import first
 
 from extbnsl.kernels import compiler, kept, quick_loading
@@ -119,15 +120,10 @@ def test_without_the_cache_of_a_function_as_it_is_known_nothing_is_kept(tiny, mo
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
-def test_a_cache_that_cannot_be_written_is_done_without(tiny, monkeypatch, number):
+def test_a_cache_that_cannot_be_written_is_done_without(tiny, number):
     kernel, _ = tiny
-    with monkeypatch.context() as patch:
-
-        def fail(*arguments):
-            raise OSError(number, os.strerror(number))
-
-        made = kernel()
-        patch.setattr(os, "replace", fail)
+    made = kernel()
+    with failing("os.replace", number):
         assert not is_from_cache(made)
         assert not is_from_cache(kernel())
     assert not is_from_cache(kernel())
@@ -228,14 +224,16 @@ def test_what_comes_from_the_cache_runs_without_the_compiler_and_other_kernels_t
 
 
 @pytest.mark.parametrize("place", ["closed", "file/cache"])
-def test_without_a_folder_for_the_cache_a_kernel_is_compiled_for_one_process(tiny, tmp_path, monkeypatch, place):
+def test_without_a_folder_for_the_cache_a_kernel_is_compiled_for_one_process(
+    tiny, tmp_path, monkeypatch, failing, place
+):
     kernel, _ = tiny
     assert compiler.cache_warning() is None
     (tmp_path / "file").touch()
     monkeypatch.setattr(compiler, "_unkept", set())
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / place))
     if place == "closed":  # the tests may run as one who may write anywhere
-        monkeypatch.setattr(compiler.tempfile, "TemporaryFile", refuse)
+        failing("tempfile.TemporaryFile", errno.EACCES)
     compiler._cache_folder.cache_clear()
     for _ in range(2):
         assert not is_from_cache(kernel())

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from patching import forbidden
 from runs import commit, stopped
 
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
@@ -26,20 +27,9 @@ def contents(path):
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def refuse(error):
-    """A function that fails as the system does."""
-
-    def fail(*_, **__):
-        raise OSError(error, os.strerror(error))
-
-    return fail
-
-
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Every test runs in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def _in_a_folder_of_its_own(here):
+    pass
 
 
 def finished(path=None, source="wdbc.csv", overwrite=False):
@@ -147,25 +137,24 @@ def test_overwrite_removes_the_checkpoint_before_wherever_its_files_are(here):
     assert [entry.name for entry in scratch.iterdir()] == ["mine.txt"]
 
 
-def test_a_scratch_folder_that_cannot_be_used_is_refused_before_anything_is_made(here, monkeypatch):
+def test_a_scratch_folder_that_cannot_be_used_is_refused_before_anything_is_made(here, forbidden):
     (here / "file").touch()
     for place in ("file", "none"):
         with pytest.raises(InputError, match=rf"--scratch-dir: .*{place}.*existing folder"):
             directory_module.create(here / "r", "x", scratch_dir=here / place)
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    forbidden()
     with pytest.raises(InputError, match=r"--scratch-dir: .*no permission"):
         directory_module.create(here / "r", "x", scratch_dir=here)
     assert os.listdir(here) == ["file"]
 
 
-def test_a_directory_that_cannot_be_written_is_refused(here, monkeypatch):
+def test_a_directory_that_cannot_be_written_is_refused(here):
     path = stopped(here / "r")
-    monkeypatch.setattr(os, "access", lambda *_: False)
     before = contents(path)
-    with pytest.raises(InputError, match="no permission"):
+    with forbidden(), pytest.raises(InputError, match="no permission"):
         directory_module.create(path, "x", overwrite=True)
-    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
-    with pytest.raises(InputError, match="cannot be written: no permission"):
+    unwritable = forbidden(lambda place, mode: mode & os.W_OK)
+    with unwritable, pytest.raises(InputError, match="cannot be written: no permission"):
         directory_module.reopen(path)
     assert contents(path) == before
 
@@ -187,7 +176,7 @@ def test_reopening_keeps_all_and_appends_to_the_logs(here):
     assert contents(path).keys() == before.keys()
 
 
-def test_only_run_directories_are_reopened(here, monkeypatch):
+def test_only_run_directories_are_reopened(here, forbidden):
     (here / "file").touch()
     (here / "empty").mkdir()
     for place, words in (("none", "does not exist"), ("file", "is a file"), ("empty", "no run directory")):
@@ -195,13 +184,13 @@ def test_only_run_directories_are_reopened(here, monkeypatch):
             directory_module.reopen(here / place)
     with pytest.raises(InputError, match="does not exist"):
         directory_module.reopen(here / ("long" * 100))
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    forbidden()
     with pytest.raises(InputError, match="no permission to look"):
         directory_module.reopen(here)
     assert os.listdir(here / "empty") == []
 
 
-def test_the_status_is_replaced_as_a_whole_once_the_run_has_begun(here, monkeypatch):
+def test_the_status_is_replaced_as_a_whole_once_the_run_has_begun(here, failing):
     with directory_module.create(here / "r", "x") as run:
         run.show("early")
         assert not (here / "r" / "status.json").exists()
@@ -209,7 +198,7 @@ def test_the_status_is_replaced_as_a_whole_once_the_run_has_begun(here, monkeypa
         run.show("one")
         run.show("two \udcff")
         assert (here / "r" / "status.json").read_text() == "two \\udcff"
-        monkeypatch.setattr(type(here), "replace", refuse(errno.ENOSPC))
+        failing("pathlib.Path.replace", errno.ENOSPC)
         run.show("three")
     assert sorted(os.listdir(here / "r")) == ["lock", "log.jsonl", "solve.log", "status.json"]
     assert (here / "r" / "status.json").read_text() == "two \\udcff"
@@ -249,9 +238,9 @@ def test_a_damaged_manifest_or_a_scratch_folder_that_is_gone_hides_only_what_is_
     assert sorted(contents(path)) == ["lock", "log.jsonl", "solve.log"]
 
 
-def test_files_that_cannot_be_deleted_are_named(here, monkeypatch):
+def test_files_that_cannot_be_deleted_are_named(here, failing):
     path = stopped(here / "r")
-    monkeypatch.setattr(type(here), "unlink", refuse(errno.EPERM))
+    failing("pathlib.Path.unlink", errno.EPERM)
     with pytest.raises(InputError, match=r"h5 cannot be deleted"):
         directory_module.remove_scratch(path)
 
@@ -278,16 +267,16 @@ def test_a_second_process_is_told_who_holds_the_directory(here):
     assert (path / "result.json").exists()
 
 
-def test_the_holder_is_known_without_holding(here, monkeypatch):
+def test_the_holder_is_known_without_holding(here, failing):
     assert lock.holder(here).holds is False
     with directory_module.create(here / "r", "x") as run:
         run.begin()
         held = lock.holder(here / "r")
         assert (held.holds, held.process) == (True, os.getpid())
     assert lock.holder(here / "r").holds is False
-    monkeypatch.setattr(fcntl, "flock", refuse(errno.ENOLCK))
+    failing("fcntl.flock", errno.ENOLCK)
     assert lock.holder(here / "r").holds is None
-    monkeypatch.setattr(os, "open", refuse(errno.EACCES))
+    failing("os.open", errno.EACCES)
     assert lock.holder(here / "r").holds is None
 
 
@@ -305,30 +294,29 @@ def test_the_same_process_cannot_hold_it_twice(here):
         directory_module.create(here / "r", "x")
 
 
-def test_file_systems_without_locks_get_a_warning(here, monkeypatch):
-    monkeypatch.setattr(fcntl, "flock", refuse(errno.ENOLCK))
+def test_file_systems_without_locks_get_a_warning(here, failing):
+    failing("fcntl.flock", errno.ENOLCK)
     with directory_module.create(here / "r", "x") as run:
         assert "without locks" in run.warnings[0]
 
 
-def test_places_that_cannot_be_written(here, monkeypatch):
+def test_places_that_cannot_be_written(here, failing):
     (here / "file").touch()
     with pytest.raises(InputError, match="is a file"):
         directory_module.create(here / "file", "x")
     with pytest.raises(InputError, match=r"no/r cannot be written.*create it first"):
         directory_module.create(here / "no" / "r", "x")
-
-    monkeypatch.setattr(os, "mkdir", refuse(errno.EACCES))
+    failing("os.mkdir", errno.EACCES)
     for path in (None, here / "r"):
         with pytest.raises(InputError, match="no permission"):
             directory_module.create(path, "wdbc.csv")
 
 
-def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, monkeypatch):
+def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, failing):
     with directory_module.create(here / "r", "x") as run:
         run.begin()
-        monkeypatch.setattr(os, "write", refuse(errno.ENOSPC))
-        monkeypatch.setattr(os, "fsync", refuse(errno.ENOSPC))
+        failing("os.write", errno.ENOSPC)
+        failing("os.fsync", errno.ENOSPC)
         run.append("solve.log", "lost")
         with pytest.raises(BudgetError, match="full"):
             run.write([("result.json", b"{}")])

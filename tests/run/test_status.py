@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import re
@@ -284,14 +283,10 @@ def test_a_run_whose_checkpoint_is_gone(told):
     assert "no checkpoint" in row(status, "note")
 
 
-def test_a_lock_that_cannot_be_looked_at(path, monkeypatch):
+def test_a_lock_that_cannot_be_looked_at(path, failing):
     with session(path) as keeper:
         keeper(LAYER)
-
-    def refuse(*_):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    failing("fcntl.flock", errno.ENOLCK)
     status = read_status(path)
     assert status.state == "unknown"
     assert "cannot be told" in row(status, "state")
