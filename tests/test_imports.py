@@ -133,8 +133,7 @@ def test_the_package_itself_loads_next_to_nothing():
     assert not loaded_by("import extbnsl; extbnsl.learn; extbnsl.__version__") & {*HEAVY, "numpy", "argparse"}
 
 
-def test_a_network_is_exported_without_the_compiler(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_network_is_exported_without_the_compiler(here):
     document = {"variables": ["a", "b"], "parents": {"a": [], "b": ["a"]}, "cost": 1.0}
     Path("r").mkdir()
     Path("r/result.json").write_text(json.dumps(document))
@@ -182,8 +181,7 @@ LIGHT_COMMANDS = (
 )
 
 
-def test_help_status_clean_and_usage_errors_load_only_the_standard_library(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_help_status_clean_and_usage_errors_load_only_the_standard_library(here):
     stopped(Path("r"))
     heavy = {*HEAVY, "numpy", "psutil", "pandas"}
     code = (

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 
 import numpy as np
 import pandas
@@ -192,9 +191,9 @@ def test_options_of_texts_are_refused(tmp_path, kind):
 
 
 @pytest.mark.parametrize(("kind", "package"), [("parquet", "pyarrow.parquet"), ("arff", "arff"), ("rds", "rdata")])
-def test_without_its_package_a_file_says_what_is_needed(tmp_path, monkeypatch, kind, package):
+def test_without_its_package_a_file_says_what_is_needed(tmp_path, uninstalled, kind, package):
     path, name = written(tmp_path, kind), package.partition(".")[0]
-    monkeypatch.setitem(sys.modules, package, None)
+    uninstalled(package)
     with pytest.raises(InputError, match=re.escape(f"reading it needs {name}: pip install 'extbnsl[{kind}]'.")):
         extbnsl.read_data(path)
 

@@ -1,5 +1,6 @@
 """The page on campaigns: its file is a campaign that runs, what it says of broken ones is what they say."""
 
+import contextlib
 import re
 
 import pytest
@@ -33,11 +34,11 @@ def test_the_example_runs(file, tmp_path, capsys):
         assert word in told
 
 
-def test_what_is_wrong_with_it_is_told_as_the_page_says(file, monkeypatch, capsys):
+def test_what_is_wrong_with_it_is_told_as_the_page_says(file, capsys):
     broken = EXAMPLE.replace("{lower-bound: static}}", "{lower-bound: statik}}").replace("2GiB", "2 apples")
     file.write_text(broken)
-    monkeypatch.chdir(file.parent)
-    assert main(["campaign", "tables.yaml"]) == 30
+    with contextlib.chdir(file.parent):
+        assert main(["campaign", "tables.yaml"]) == 30
     told = capsys.readouterr().err.splitlines()
     assert [line for line in BROKEN if line not in told] == []
 

@@ -58,16 +58,15 @@ def run_python(text, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_run(page, tmp_path, monkeypatch, capsys):
+def test_the_examples_run(page, here, capsys):
     for folder in ("examples", "configs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    monkeypatch.chdir(tmp_path)
+        shutil.copytree(ROOT / folder, here / folder)
     written = {}
     for block in blocks(page):
         if block.skipped:
             continue
         if block.kind == "python":
-            run_python(block.text, tmp_path)
+            run_python(block.text, here)
         for line in block.commands:
             if line not in written:
                 written[line] = run_command(line, capsys)

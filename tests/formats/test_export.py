@@ -402,12 +402,12 @@ def test_objects_of_networkx():
     assert graph.edges["c", "b"]["compelled"] is False
 
 
-def test_a_missing_package_is_named(monkeypatch):
+def test_a_missing_package_is_named(uninstalled):
     for make, module, package in (
         (networkx_graph, "networkx", "networkx"),
         (pgmpy_model, "pgmpy.models", "pgmpy"),
         (pyagrum_network, "pyagrum", "pyagrum"),
     ):
-        monkeypatch.setitem(__import__("sys").modules, module, None)
+        uninstalled(module)
         with pytest.raises(InputError, match=f"needs {package}: pip install"):
             make(CASES["plain"])

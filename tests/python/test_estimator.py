@@ -105,8 +105,8 @@ def test_attributes_tell_the_network(frame, fitted):
     }
 
 
-def test_without_networkx_the_graph_is_plain(fitted, monkeypatch):
-    monkeypatch.setitem(sys.modules, "networkx", None)
+def test_without_networkx_the_graph_is_plain(fitted, uninstalled):
+    uninstalled("networkx")
     assert fitted.causal_graph_ == fitted.parents_
 
 
@@ -280,18 +280,18 @@ def test_a_fit_that_fails_leaves_the_network_as_it_was(frame):
     assert fitted.score(table) == before
 
 
-def test_data_frames_need_pandas_to_come_back(fitted, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+def test_data_frames_need_pandas_to_come_back(fitted, uninstalled):
+    uninstalled("pandas")
     with pytest.raises(InputError, match="pip install pandas"):
         fitted.sample(3)
 
 
-def test_before_fit_there_is_nothing(frame, monkeypatch):
+def test_before_fit_there_is_nothing(frame, uninstalled):
     new = BayesianNetworkLearner()
     for ask in (lambda: new.score(frame), lambda: new.cost_, lambda: new.predict(frame, "a"), lambda: new.sample()):
         with pytest.raises(NotFittedError, match="call fit first"):
             ask()
-    monkeypatch.setitem(sys.modules, "sklearn.exceptions", None)
+    uninstalled("sklearn.exceptions")
     with pytest.raises(ExtbnslError, match="call fit first"):
         new.score(frame)
 

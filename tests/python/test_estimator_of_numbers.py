@@ -2,7 +2,6 @@
 
 import math
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
@@ -293,8 +292,8 @@ def test_a_fit_that_fails_leaves_the_network_as_it_was(frame, new):
     assert fitted.n_features_in_ == 5
 
 
-def test_data_frames_need_pandas_to_come_back(fitted, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+def test_data_frames_need_pandas_to_come_back(fitted, uninstalled):
+    uninstalled("pandas")
     for ask in (lambda: fitted.sample(3), lambda: fitted.adjacency_matrix_):
         with pytest.raises(InputError, match="pip install pandas") as caught:
             ask()

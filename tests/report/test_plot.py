@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 
 import pytest
 from fakes import fake_networks, fake_result
@@ -124,9 +123,9 @@ def test_the_command_replaces_its_own_drawing_but_no_other_file(tmp_path, capsys
     assert sorted(os.listdir(tmp_path)) == ["mine.svg", "r"]
 
 
-def test_without_matplotlib_it_says_what_to_install(tmp_path, capsys, monkeypatch):
+def test_without_matplotlib_it_says_what_to_install(tmp_path, capsys, uninstalled):
     path = logged(tmp_path / "r", record(0))
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    uninstalled("matplotlib.figure")
     assert main(["plot", str(path)]) == 30
     assert capsys.readouterr().err == "extbnsl: plot needs matplotlib: pip install 'extbnsl[plot]'.\n"
     assert not (path / "layers.png").exists()

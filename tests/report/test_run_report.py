@@ -299,8 +299,7 @@ def test_costs_that_rounding_alone_tells_apart_are_of_one_result(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.png", "x"])
-def test_a_network_is_drawn_as_svg_alone(solved, name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_network_is_drawn_as_svg_alone(solved, name, here, tmp_path, capsys):
     assert main(["plot", str(solved / "data.run"), "--network", "-o", name]) == 30
     assert "--output: cannot write" in capsys.readouterr().err
     assert main(["solve", str(solved / "data.csv"), "--plot", name]) == 30

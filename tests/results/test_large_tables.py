@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patching import sized
 
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError
 from extbnsl.data import from_array
-from extbnsl.networks import parameters
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables, fit, number_of_parameters
 from extbnsl.results import outputs
@@ -37,11 +37,11 @@ def test_the_files_go_without_them():
     assert outputs.warnings_of_outputs(Network(WIDE.names, ((),) * 31), WIDE) == ()
 
 
-def test_a_run_without_tables(tmp_path, monkeypatch, capsys):
+@pytest.mark.usefixtures("here")
+def test_a_run_without_tables(capsys):
     """All commands take it; what needs tables fits them, if they are not too many for that too."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(outputs, "MOST_ENTRIES", 20)
-    assert main(["solve", str(ASIA), "--threads", "1", "--run-dir", "r"]) == 0
+    with sized({"outputs.MOST_ENTRIES": 20}):
+        assert main(["solve", str(ASIA), "--threads", "1", "--run-dir", "r"]) == 0
     shown = capsys.readouterr()
     assert "network.bif is not written" in " ".join(shown.err.split())
     assert "result.json, network.json, network.dot" in shown.out
@@ -54,12 +54,10 @@ def test_a_run_without_tables(tmp_path, monkeypatch, capsys):
         assert main(command) == 0
     assert main(["export", "r", "-o", "r.bif"]) == 0
     assert Path("r.bif").read_text().count("probability") == 8
-    monkeypatch.setattr(parameters, "MOST_ENTRIES", 20)
     capsys.readouterr()
-    assert main(["export", "r", "-o", "other.bif"]) == 30
+    with sized({"parameters.MOST_ENTRIES": 20}):
+        assert main(["export", "r", "-o", "other.bif"]) == 30
     assert "The tables of this network have" in capsys.readouterr().err
     assert not Path("other.bif").exists()
-    monkeypatch.undo()
-    monkeypatch.chdir(tmp_path)
     assert main(["solve", str(ASIA), "--threads", "1", "--run-dir", "r", "--overwrite"]) == 0
     assert Path("r/network.bif").exists()

@@ -47,8 +47,7 @@ def test_a_family_of_four_records():
     assert family_score(child, parent, 2, 2) == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_the_network_of_a_run_has_the_sum(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_network_of_a_run_has_the_sum(here, capsys):
     Path("d.csv").write_text(RECORDS)
     assert extbnsl_main(["solve", "d.csv", "--no-header", "--quiet"]) == 0
     parents = extbnsl.learn(extbnsl.read_csv("d.csv", header=False)).network.parents
@@ -60,8 +59,7 @@ def test_the_network_of_a_run_has_the_sum(tmp_path, monkeypatch, capsys):
     assert any(parents), "a network without arcs would prove little"
 
 
-def test_other_data_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_other_data_are_refused(here, capsys):
     Path("d.csv").write_text(RECORDS)
     Path("other.csv").write_text("0,1\n1,0\n")
     assert extbnsl_main(["solve", "d.csv", "--no-header", "--quiet"]) == 0

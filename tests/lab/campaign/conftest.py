@@ -19,13 +19,6 @@ def template(tmp_path_factory):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder that is the current one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def run(capsys):
     """Runs `extbnsl campaign` in this process; the exit code, standard output and standard error."""
 

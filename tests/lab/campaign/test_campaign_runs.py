@@ -1,5 +1,6 @@
 """Whatever the process of a run does, the table says it, and the other runs go on."""
 
+import contextlib
 import csv
 import json
 import os
@@ -9,6 +10,7 @@ from pathlib import Path
 import pretended
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.lab.campaign import one_run
 from extbnsl.lab.campaign.one_run import Place
 from extbnsl.lab.process import Manner
@@ -177,26 +179,19 @@ def test_a_program_that_cannot_be_begun(pretend, here, monkeypatch):
     assert "The program cannot be begun: No such file or directory." in out
 
 
-def test_a_fault_of_the_campaign_itself_is_that_of_the_run(pretend, here, monkeypatch):
-    def fail(*given):
-        raise ValueError("odd")
-
-    monkeypatch.setattr(one_run, "_command", fail)
+def test_a_fault_of_the_campaign_itself_is_that_of_the_run(pretend, here, running_out):
+    running_out("lab.campaign.one_run", "_command", ValueError("odd"))
     code, out, _ = pretend(pretended.write_yaml(here, {"a.py": GOOD}))
     assert code == 40
     assert "Nobody could do it: ValueError: odd" in out
 
 
-def test_records_that_cannot_be_written_are_not_lost_without_a_word(pretend, here, monkeypatch):
-    def full(*given):
-        raise one_run.InputError("The disk is full.")
-
-    monkeypatch.setattr(one_run, "write_record", full)
+def test_records_that_cannot_be_written_are_not_lost_without_a_word(pretend, here, running_out):
+    running_out("lab.campaign.one_run", "write_record", InputError("The disk is full."))
     file = pretended.write_yaml(here, {"a.py": GOOD, "b.py": "sys.exit(3)"})
     code, out, _ = pretend(file)
     assert code == 10
     assert "2 runs, 2 not over" in out
-    monkeypatch.undo()
 
 
 def test_a_full_disk_of_a_run_and_of_the_report(pretend, here):
@@ -230,18 +225,18 @@ def test_files_beside_the_campaigns_file_are_no_modules(run, here, monkeypatch):
 
 
 @pytest.mark.slow
-def test_odd_names_of_data_and_folders_by_the_real_program(run, here, monkeypatch):
+def test_odd_names_of_data_and_folders_by_the_real_program(run, here):
     folder = here / "a folder – 中"
     folder.mkdir()
     names = ["-dash.csv", "two words.csv", "naïve 中.csv", 'it\'s "q".csv', "a[1].csv"]
     for name in names:
         (folder / name).write_text("a,b\n" + "0,1\n1,0\n" * 20)
     (folder / "c.yaml").write_text(json.dumps({"title": "x", "data": names, "options": {"threads": 1}}))
-    monkeypatch.chdir(folder)
-    code, out, _ = run("c.yaml", "--output-dir", "to here")
-    assert code == 0, out
-    assert [row["status"] for row in results("to here").values()] == ["optimal"] * 5
-    assert {row["variables"] for row in results("to here").values()} == {"2"}
+    with contextlib.chdir(folder):
+        code, out, _ = run("c.yaml", "--output-dir", "to here")
+        assert code == 0, out
+        assert [row["status"] for row in results("to here").values()] == ["optimal"] * 5
+        assert {row["variables"] for row in results("to here").values()} == {"2"}
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import html.parser
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -112,8 +111,8 @@ def test_pictures_have_the_names_as_they_are():
     assert {EVIL, "m$", "n"} <= texts
 
 
-def test_without_matplotlib_all_else_is_there_and_it_says_so(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+def test_without_matplotlib_all_else_is_there_and_it_says_so(uninstalled, tmp_path):
+    uninstalled("matplotlib")
     report = report_on(campaign(), rows())
     write_report(report, tmp_path)
     sentence = "The plots need matplotlib: pip install 'extbnsl[plot]'."
