@@ -6,7 +6,6 @@ import errno
 import io
 import itertools
 import json
-import math
 import os
 import re
 import subprocess
@@ -172,11 +171,12 @@ def test_what_a_run_has_on_disk_is_not_taken_off_what_is_free_for_it(tmp_path, m
 
 
 class FullFileSystem:
-    """Room for so many writes of any kind below a folder; `names` are those of the files that they went to."""
+    """Room below a folder until so many writes of one kind are done, then for none of any kind; `names` are those of
+    the files that they went to. How often the log and the status are written depends on the time."""
 
-    def __init__(self, root, room):
-        self.root, self.names = root, []
-        self._room = room
+    def __init__(self, root, kind=None, room=0):
+        self.root, self.names, self._full = root, [], False
+        self._kind, self._room = kind, room
 
     def write(self, path, data, write):
         if self.root not in Path(path).parents:
@@ -185,7 +185,8 @@ class FullFileSystem:
             Path(path).name.split(".")[0].split("-")[0] or Path(path).name.split(".")[1]
         )  # temporary ones begin with a dot
         self.names.append(Path(path).parent.name if Path(path).parent.name in ("layers", "runs") else name)
-        if len(self.names) <= self._room:
+        self._full |= self.names[-1] == self._kind and self.names.count(self._kind) > self._room
+        if not self._full:
             return write(data)
         write(data[: len(data) // 2])
         raise full()
@@ -245,16 +246,16 @@ def assert_ended_well(code, err, run):
 @pytest.mark.parametrize("kind", first(1, [*KINDS]))
 def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
     data = data_file(tmp_path, problem())
-    files = FullFileSystem(tmp_path, math.inf)
+    files = FullFileSystem(tmp_path)
     with files.watch():
         assert main(["solve", data, "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
     expected = result_of(tmp_path / "undisturbed")
-    places = [place for place, name in enumerate(files.names) if name == kind]
+    times = files.names.count(kind)
     codes = set()
-    for room in sorted({places[0], places[len(places) // 2], places[-1]}):
+    for room in sorted({0, times // 2, times - 1}):
         run = tmp_path / f"{room}"
         capsys.readouterr()
-        with FullFileSystem(tmp_path, room).watch():
+        with FullFileSystem(tmp_path, kind, room).watch():
             code = main(["solve", data, "--run-dir", str(run), *FLAGS])
         assert_ended_well(code, capsys.readouterr().err, run)
         codes.add(code)
@@ -271,15 +272,15 @@ def test_full_scratch_disk(tmp_path, capsys, kind):
     data, large = data_file(tmp_path, problem()), tmp_path / "large"
     large.mkdir()
     solving = ["solve", data, "--scratch-dir", str(large), *FLAGS, "--run-dir"]
-    files = FullFileSystem(large, math.inf)
+    files = FullFileSystem(large)
     with files.watch():
         assert main([*solving, f"{tmp_path / 'undisturbed'}"]) == 0
     assert set(files.names) == {"scores", "bounds", "pieces", "layers", "runs", MARK}
-    places = [place for place, name in enumerate(files.names) if name == kind]
-    for room in {places[0], places[len(places) // 2], places[-1]}:
+    times = files.names.count(kind)
+    for room in {0, times // 2, times - 1}:
         run = tmp_path / f"{room}"
         capsys.readouterr()
-        with FullFileSystem(large, room).watch():
+        with FullFileSystem(large, kind, room).watch():
             code = main([*solving, str(run)])
         assert_ended_well(code, capsys.readouterr().err, run)
         assert code == 10
