@@ -131,13 +131,16 @@ def test_choices_leave_every_network_that_makes_them(seed, n, count):
     rng = np.random.default_rng(seed)
     scores = prune(scores_of(random_families(rng, n, 10)))
     families, pairs = families_in(scores), pairs_of(scores)
-    arcs = [(x, y) for x, y in itertools.permutations(range(n), 2)]
-    choices = tuple(2 * (x * n + y) + int(rng.integers(2)) for x, y in rng.permutation(arcs)[:count].tolist())
+    networks = list(networks_below(n, pairs, math.inf))
+    made = networks[rng.integers(len(networks))] if rng.random() < 0.5 else rng.integers(0, 1 << n, n).tolist()
+    arcs = rng.permutation(list(itertools.permutations(range(n), 2)))[:count].tolist()
+    choices = tuple(2 * (x * n + y) + 1 - (made[x] >> y & 1) for x, y in arcs)  # as a network makes them, or any
     left = allowed(families, choices)
     rows = [set(families.parents[0, lo:hi][left[lo:hi]].tolist()) for lo, hi in itertools.pairwise(families.first)]
-    for network in networks_below(n, pairs, math.inf):
-        if all((network[c // 2 // n] >> c // 2 % n & 1) != c % 2 for c in choices):
-            assert all(p in rows[x] for x, p in enumerate(network))
+    making = [one for one in networks if all((one[c // 2 // n] >> c // 2 % n & 1) != c % 2 for c in choices)]
+    assert making or made not in networks
+    for network in making:
+        assert all(p in rows[x] for x, p in enumerate(network))
     for c in choices:
         x, y = divmod(c // 2, n)
         assert all((p >> y & 1) != c % 2 for p in rows[x])

@@ -245,6 +245,7 @@ def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slac
     limit = rest[0] + slack
     varsets = np.arange(1 << n, dtype=np.uint64)
     g = rng.uniform(0, 2 * slack, varsets.size)
+    g[0], g[-1] = 0.0, limit + 1.0  # one that leads below the limit, and one that does not
     keep = np.zeros(varsets.size, np.uint8)
     given = cluster_bound(multipliers, np.arange(n))
     ascend_nodes(varsets, g, limit, families, given, keep, np.zeros(1, np.uint8))
@@ -253,3 +254,4 @@ def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slac
             assert keep[varset]
         if g[varset] + cluster_value(multipliers, varset) >= limit + 1e-6:
             assert not keep[varset]
+    assert (keep[0], keep[-1]) == (1, 0)

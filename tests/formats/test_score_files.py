@@ -1,5 +1,6 @@
 """LocalScores and the files that hold them: canonical order, strict reading, exact round trips."""
 
+import contextlib
 import gzip
 import math
 
@@ -313,10 +314,17 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
     piece = data.draw(st.sampled_from(["", " ", "\n", "0", "1", "-", "rain", " wet", "e", "_", "nan", "\t", "é"]))
     text = text[:at] + piece + text[at + data.draw(st.integers(0, 3)) :]
     path = write(tmp_path_factory.mktemp("scores") / "a.jkl", text)
-    try:
-        scores = read_scores(path)
-    except InputError:
-        return
+    with contextlib.suppress(InputError):
+        assert_read_to_the_last_word(read_scores(path), text)
+
+
+@pytest.mark.parametrize("text", [JKL, PSS])
+def test_a_whole_file_is_read_to_its_last_word(tmp_path, text):
+    assert_read_to_the_last_word(read_scores(write(tmp_path / "a.jkl", text)), text)
+
+
+def assert_read_to_the_last_word(scores, text):
+    """Nothing that is written was passed over."""
     lines = [line.split() for line in text.splitlines() if line.split() and line.strip()[0] != "#"]
     written = [word for words in lines if words[0] != "META" for word in words]
     found = [i for rows in scores.parents for row in rows for i in unpack(row)]

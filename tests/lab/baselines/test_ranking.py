@@ -24,20 +24,23 @@ def told(result):
     return [(one.rank, pytest.approx(one.cost), pytest.approx(one.share)) for one in result.networks]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_ranks_as_the_search_of_layers_does(seed):
-    rng = np.random.default_rng(seed)
-    data = random_dataset(rng, int(rng.integers(1, 6)), int(rng.integers(2, 80)))
-    k = int(rng.integers(1, 40))
-    limit = int(rng.integers(1, 3)) if rng.random() < 0.3 else None
-    own = ranked(data, k, Claim(max_parents=limit))
-    other = k_best_networks(data, Scope(k), Claim(max_parents=limit), budgets=Budgets(threads=1))
-    more = k_best_networks(data, Scope(k + 1), Claim(max_parents=limit), budgets=Budgets(threads=1)).networks
-    assert own.status == OPTIMAL
-    assert told(own) == told(other)
-    assert own.cost == pytest.approx(other.cost)
-    if len(more) <= k or more[k].cost > more[k - 1].cost + 1e-6:  # of a tie at the end either may take others
-        assert own.arcs == pytest.approx(other.arcs)
+def test_ranks_as_the_search_of_layers_does():
+    compared = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        data = random_dataset(rng, int(rng.integers(1, 6)), int(rng.integers(2, 80)))
+        k = int(rng.integers(1, 40))
+        limit = int(rng.integers(1, 3)) if rng.random() < 0.3 else None
+        own = ranked(data, k, Claim(max_parents=limit))
+        other = k_best_networks(data, Scope(k), Claim(max_parents=limit), budgets=Budgets(threads=1))
+        more = k_best_networks(data, Scope(k + 1), Claim(max_parents=limit), budgets=Budgets(threads=1)).networks
+        assert own.status == OPTIMAL
+        assert told(own) == told(other)
+        assert own.cost == pytest.approx(other.cost)
+        if len(more) <= k or more[k].cost > more[k - 1].cost + 1e-6:  # of a tie at the end either may take others
+            assert own.arcs == pytest.approx(other.arcs)
+            compared += 1
+    assert compared > 3
 
 
 @pytest.mark.parametrize("seed", range(4))
