@@ -64,6 +64,7 @@ def test_each_has_a_committed_ratio():
     assert all(ratio > 0 for ratio in ratios.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
 def test_tiny_work_is_done(benchmark):
     work = benchmark.prepare(True)
