@@ -19,6 +19,7 @@ from extbnsl.verify.certificate import Cut, Pass
 
 CLUSTERS = 3  # of a cut, at most
 AT_ONCE = 1 << 16  # families that one task looks at, whatever their children
+BLOCK = 256  # families that one is held against at once, which a processor does several of in a step
 FARTHEST = (1 << 63) - 1  # what int64 holds
 
 
@@ -188,21 +189,28 @@ def _mark_needed(varsets, costs, order, spare, needed, halt):
     """Mark the families of a child, in an order by numbers of parents and costs, or by costs, unless one is marked that
     has some of their parents alone and costs no more than they do and `spare`. needed: bool, all false. Ends early
     when halt[0] is set."""
-    marked, count = np.empty_like(order), 0
+    words = varsets.shape[1]
+    marked, prices = np.empty((words, order.size), np.uint64), np.empty_like(costs)
+    beyond, count = np.empty(BLOCK, np.uint64), 0
     for row in order:
         if halt[0]:
             return
-        replaced = False
-        for j in range(count):
-            if costs[marked[j]] > costs[row] + spare:
-                continue
-            beyond = u64(0)
-            for w in range(varsets.shape[1]):
-                beyond |= varsets[marked[j], w] & ~varsets[row, w]
-            if beyond == 0:
-                replaced = True
-                break
+        begin, replaced = 0, False
+        while begin < count and not replaced:
+            size = min(BLOCK, count - begin)
+            beyond[:size] = u64(0)
+            for w in range(words):
+                outside = ~varsets[row, w]
+                for j in range(size):
+                    beyond[j] |= marked[w, begin + j] & outside
+            replacing = 0
+            for j in range(size):
+                replacing += (beyond[j] == u64(0)) & (prices[begin + j] <= costs[row] + spare)
+            replaced = replacing > 0
+            begin += size
         if not replaced:
             needed[row] = True
-            marked[count] = row
+            for w in range(words):
+                marked[w, count] = varsets[row, w]
+            prices[count] = costs[row]
             count += 1
