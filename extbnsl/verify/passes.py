@@ -19,7 +19,7 @@ from extbnsl.verify.certificate import Cut, Pass
 
 CLUSTERS = 3  # of a cut, at most
 AT_ONCE = 1 << 16  # families that one task looks at, whatever their children
-BLOCK = 256  # families that one is held against at once, which a processor does several of in a step
+FIRST, BLOCK = 4, 256  # families that one is held against at once: few at first, then more, several in a step
 FARTHEST = (1 << 63) - 1  # what int64 holds
 
 
@@ -197,7 +197,7 @@ def _mark_needed(varsets, costs, order, spare, needed, halt):
             return
         begin, replaced = 0, False
         while begin < count and not replaced:
-            size = min(BLOCK, count - begin)
+            size = min(BLOCK, begin + FIRST, count - begin)  # the first ones replace nearly all
             beyond[:size] = u64(0)
             for w in range(words):
                 outside = ~varsets[row, w]
