@@ -187,8 +187,11 @@ def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, 
 @njit
 def _mark_needed(varsets, costs, order, spare, needed, halt):
     """Mark the families of a child, in an order by numbers of parents and costs, or by costs, unless one is marked that
-    has some of their parents alone and costs no more than they do and `spare`. needed: bool, all false. Ends early
-    when halt[0] is set."""
+    has some of their parents alone and costs no more than they do and `spare`, in units.
+
+    varsets (m, words) uint64, costs (m,) int64 in units, order (m,) places. needed: (m,) bool, all false. Ends early
+    when halt[0] is set. O(m times those that are marked); these lie side by side, a word after the other.
+    """
     words = varsets.shape[1]
     marked, prices = np.empty((words, order.size), np.uint64), np.empty_like(costs)
     beyond, count = np.empty(BLOCK, np.uint64), 0

@@ -518,7 +518,7 @@ def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch)
     while (result := session(tmp_path / "limited", dataset, lower_bound="static", time_limit=0.02)).status != "optimal":
         assert result.status == "time_limit"
         sessions += 1
-        assert sessions < 40
+        assert sessions < 20
     assert outcome(result) == expected
     assert sessions > 5
 

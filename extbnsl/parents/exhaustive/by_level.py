@@ -294,7 +294,8 @@ class _Counting:
             begun = replace(begun, extend=Filled(extend.column, hi))
             found = replace(self._extended(found, waiting), level=replace(level, begun=begun))
             waiting, size = [], 0
-            yield found
+            if hi < total:  # the whole of it is looked at with the next step
+                yield found
         return found
 
     def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
