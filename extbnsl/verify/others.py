@@ -5,14 +5,15 @@ claim that takes more than that is left as it is, and told.
 
 The weight of a network is exp(-cost). For the sum of all a table has what each family costs, scored one by one by
 `rescoring`: (n, 2^n), by child and set of parents, a number with a bit for each; infinity for a family that is not
-there. Weights are whole numbers of 2^-b with a b so large that nothing is lost, and sums of them exact: so inclusion
-and exclusion of the sinks (Robinson 1973; Tian and He 2009) may subtract as much as it likes.
+there. Weights have so many digits that inclusion and exclusion of the sinks (Robinson 1973; Tian and He 2009) may
+subtract as much as it likes, and exponents so large that costs may be.
 """
 
 import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation, Overflow, localcontext
 from functools import cached_property
 from typing import Any
 
@@ -43,8 +44,9 @@ ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relat
 ADDED = 1e-6  # what a share may be off that was added up without a list
 # In a sum of the weights of all networks:
 MOST_VARIABLES = 14  # 114,688 families, and 4,782,969 steps: some seconds each
-GUARD = 400  # bits beyond those of the best network: there are less than 2^111 networks, and a sum has 3^14 terms
-MANTISSA = 53
+# A sum for V has less than 2^|V| terms, none of them larger than what it comes to: so of all sums, one from the other,
+# errors grow by less than 2^(1 + ... + 14), which takes 32 digits.
+DIGITS = Context(prec=55, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[InvalidOperation, Overflow])
 
 
 @dataclass(frozen=True)
@@ -298,55 +300,42 @@ def cost_table(
 
 
 def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
-    """The logarithm of the sum of the weights of all networks. Raises Stopped. O(3^n) sums of whole numbers.
+    """The logarithm of the sum of the weights of all networks. Raises Stopped. O(3^n) products.
 
     Let S be sinks of a network over V, which have their families in V - S. Networks with at least the sinks S weigh as
     much as all over V - S times the product of what the members of S may have there; and every network has a sink.
     """
-    n, least = len(table), table.min(axis=1)
-    bits = GUARD + math.ceil((_least_costs(table)[-1] - math.fsum(least)) / math.log(2.0))
-    units = [[_units(excess, bits) for excess in own] for own in (table - least[:, None]).tolist()]
-    inside = _over_subsets(np.array(units, object), np.add)
-    weights = [0] * (1 << n)
-    weights[0] = 1 << bits
-    for before in range((1 << n) - 1):
-        if before & 63 == 0:
-            workers.check()
-        terms = [(before, -weights[before])]
-        for x in range(n):
-            if not before >> x & 1:
-                own = inside[x][before]
-                terms += [(varset | 1 << x, -(weight * own >> bits)) for varset, weight in terms]
-        for varset, weight in itertools.islice(terms, 1, None):
-            weights[varset] += weight
-    return math.log(weights[-1]) - bits * math.log(2.0) - math.fsum(least)
+    n = len(table)
+    with localcontext(DIGITS):
+        inside = _inside(np.array([[_weight(cost) for cost in own] for own in table.tolist()], object))
+        weights = [Decimal(0)] * (1 << n)
+        weights[0] = Decimal(1)
+        for before in range((1 << n) - 1):
+            if before & 63 == 0:
+                workers.check()
+            terms = [(before, -weights[before])]
+            for x in range(n):
+                if not before >> x & 1:
+                    own = inside[x][before]
+                    terms += [(varset | 1 << x, -(weight * own)) for varset, weight in terms]
+            for varset, weight in itertools.islice(terms, 1, None):
+                weights[varset] += weight
+        return float(weights[-1].ln())
 
 
-def _least_costs(table: NDArray[np.float64]) -> list[float]:
-    """What the best network over each set of variables costs, infinity if there is none. O(n 2^n)."""
-    inside, best = _over_subsets(table, np.minimum), [0.0] * table.shape[1]
-    for varset in range(1, len(best)):
-        sinks = ((x, varset ^ 1 << x) for x in range(len(table)) if varset >> x & 1)
-        best[varset] = min(best[rest] + inside[x][rest] for x, rest in sinks)
-    return best
-
-
-def _over_subsets(table: NDArray[Any], combine: np.ufunc) -> list[list[Any]]:
-    """For each child and set what its families with parents in the set make together."""
-    inside = table.copy()
-    for bit in range(len(table)):
-        pairs = inside.reshape(-1, 2, 1 << bit)
-        combine(pairs[:, 0], pairs[:, 1], out=pairs[:, 1])
-    found: list[list[Any]] = inside.tolist()
+def _inside(weights: NDArray[Any]) -> list[list[Decimal]]:
+    """For each child and set the sum over its families with parents in the set."""
+    for bit in range(len(weights)):
+        pairs = weights.reshape(-1, 2, 1 << bit)
+        pairs[:, 1] += pairs[:, 0]
+    found: list[list[Decimal]] = weights.tolist()
     return found
 
 
-def _units(excess: float, bits: int) -> int:
-    """exp(-excess) in units of 2^-bits, to the precision of a float."""
-    if excess == math.inf:
-        return 0
-    powers = excess / math.log(2.0)
-    whole = math.floor(powers)
-    shift = bits - whole - MANTISSA
-    mantissa = int(2.0 ** (whole - powers) * (1 << MANTISSA))
-    return mantissa << shift if shift >= 0 else mantissa >> -shift
+def _weight(cost: float) -> Decimal:
+    """exp(-cost), to the precision of a float."""
+    if cost == math.inf:
+        return Decimal(0)
+    power = -cost / math.log(10.0)
+    whole = math.floor(power)
+    return Decimal(10.0 ** (power - whole)).scaleb(whole)

@@ -1,6 +1,7 @@
 """All networks over a few variables: each once, and what they weigh, against a list of all of them."""
 
 import math
+import tracemalloc
 
 import naive
 import numpy as np
@@ -28,6 +29,11 @@ def listed(table):
     """What each network costs, by its parents."""
     costs = ((dag, math.fsum(table[x, own] for x, own in enumerate(dag))) for dag in naive.all_dags(len(table)))
     return {dag: cost for dag, cost in costs if cost < math.inf}
+
+
+def listed_families(n):
+    """0 for each family of n variables, infinity for what is none."""
+    return np.array([[math.inf if own >> x & 1 else 0.0 for own in range(1 << n)] for x in range(n)])
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
@@ -64,11 +70,24 @@ def test_the_weight_is_that_of_all_networks(n, workers):
     assert log_weight(table, workers) == pytest.approx(expected, abs=1e-10)
 
 
-def test_a_weight_that_differences_of_floats_would_lose(workers):
-    """Two variables that want each other: without the cycle what is left is 10^-800 of what is subtracted."""
-    table = np.array([[2000.0, math.inf, 0.0, math.inf], [2000.0, 0.0, math.inf, math.inf]])
-    expected = -2000.0 + math.log(2.0)
+@pytest.mark.parametrize("gain", [2000.0, 1e9])
+def test_a_weight_that_no_float_has(gain, workers):
+    """Two variables that want each other: the cycle weighs more than all networks by a factor that no float has."""
+    table = np.array([[gain, math.inf, 0.0, math.inf], [gain, 0.0, math.inf, math.inf]])
+    expected = -gain + math.log(2.0)
     assert log_weight(table, workers) == pytest.approx(expected, rel=1e-15)
+
+
+def test_where_costs_are_large_and_apart_memory_is_that_of_few_numbers(workers):
+    """The costs of shares that are told: those of the cheaper networks are about the best, all others far from it."""
+    rng = np.random.default_rng(7)
+    table = listed_families(5) + 1e9 * rng.integers(8, 11, (5, 32)) + rng.random((5, 32))
+    costs = np.array(list(listed(table).values()))
+    expected = math.log(np.exp(costs.min() - costs).sum()) - costs.min()
+    tracemalloc.start()
+    assert log_weight(table, workers) == pytest.approx(expected, rel=1e-14)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
 
 
 def test_a_stop_is_heard():
