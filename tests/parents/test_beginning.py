@@ -12,6 +12,7 @@ from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import sized
+from soundness import check_enumeration, check_problem
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
@@ -40,7 +41,7 @@ def test_floors_are_what_all_others_leave_unexplained(seed, n, records, threads,
         return
     with sized(CELLS_PER_TASK=cells):
         problem, order = counted(dataset, threads=threads)
-    problem.check()
+    check_problem(problem)
     problem.table.check()
     misfits = naive.joint_misfits(dataset.codes)
     expected = [misfits[-1] - misfits[2**n - 1 ^ 1 << x] for x in order]
@@ -84,7 +85,7 @@ def test_single_parents_are_the_cheapest(score, seed, n, records, limit):
         found = with_single_parents(problem, workers, shelf_of())
     assert found.singles
     assert found.stopped is None
-    found.check()
+    check_enumeration(found)
     for x, child in enumerate(order.tolist()):
         costs = {(): naive.family_cost(score, dataset.codes, dataset.arities, child, [])}
         others = [] if limit == 0 else [p for p in order.tolist() if p != child]

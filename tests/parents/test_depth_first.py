@@ -12,6 +12,7 @@ from cases import shelf_of
 from kept import enumeration
 from patching import patch_everywhere
 from portions import first
+from soundness import check_enumeration
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import Warned, ignore
@@ -191,10 +192,10 @@ def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
     assert len(sizes) >= 3
     assert len(seen) >= 4 * len(sizes)
     for number, found in enumerate(seen[:: max(1, len(seen) // moments)]):
-        found.check()
+        check_enumeration(found)
         (tmp_path / str(number)).mkdir()
         again = through_files(found, tmp_path / str(number), memory)
-        again.check()
+        check_enumeration(again)
         for one, other in zip(found.children + found.ahead, again.children + again.ahead, strict=True):
             assert (one.index, one.variables.tolist()) == (other.index, other.variables.tolist())
             assert np.array_equal(one.pairs, other.pairs)
@@ -212,7 +213,7 @@ def test_with_slack_whoever_goes_on_finds_exactly_the_same(find, variables, reco
     assert whole.scores.families > 1.5 * families(dataset, max_parents=options["max_parents"]).scores.families
     assert seen.pop().done
     for number, found in enumerate(seen[:: max(1, len(seen) // 4)]):
-        found.check()
+        check_enumeration(found)
         (tmp_path / str(number)).mkdir()
         again = through_files(found, tmp_path / str(number))
         assert_identical(families(dataset, threads=2, begun=again, **options), whole)
@@ -280,7 +281,7 @@ def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path,
     for number, found in enumerate(under_way):
         (tmp_path / str(number)).mkdir()
         again = through_files(found, tmp_path / str(number))
-        again.check()
+        check_enumeration(again)
         assert again.parts == found.parts
         assert_identical(families(dataset, threads=2, max_parents=3, begun=again), whole)
     assert sum(3 in np.bitwise_count(parents[:, 0]) for parents in whole.scores.parents) >= 3

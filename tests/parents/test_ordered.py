@@ -7,6 +7,7 @@ import pytest
 from cases import dataset_of, full_xor_rows, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from soundness import check_table
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
@@ -204,6 +205,6 @@ def test_a_score_that_nobody_foresaw_is_searched_as_its_class_says(monkeypatch):
 def test_a_table_has_the_distinct_rows_of_its_columns():
     dataset = dataset_of([[0, 1, 1], [0, 1, 0], [0, 1, 1]], [2, 2, 3])
     table = child_table(dataset, 1, [0], MDL, mlogm_table(3))
-    table.check()
+    check_table(table)
     assert table.weights.tolist() == [3]
     assert (table.child_arity, table.arities.tolist()) == (2, [2])

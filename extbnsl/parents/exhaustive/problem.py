@@ -76,19 +76,6 @@ class CountingProblem:
         assert isinstance(self.table, Moments), "moments are of numbers"
         return self.table
 
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be."""
-        n = self.table.arities.size
-        assert self.limits.shape == self.floors.shape == (n,), "a limit and a floor for each variable"
-        assert (np.diff(self.table.arities) >= 0).all(), "arities ascend"
-        assert (self.table.arities >= 2).all(), "no variable is constant"
-        assert (self.limits >= -1).all(), "limits are sizes, or there is no child"
-        assert self.allowed.shape == self.required.shape == (n, n), "a word on each pair"
-        assert not (self.required & ~self.allowed).any(), "what must be may be"
-        assert (self.required.sum(axis=0) <= self.limits)[self.limits >= 0].all(), "what must be is within the limit"
-        assert self.parameter >= 0.0, "penalties do not fall"
-        assert self.slack >= 0.0, "a slack is not negative"
-
 
 def varying(dataset: Dataset, score: Score = MDL) -> NDArray[np.int64]:
     """The variables that may have parents or be some, in ascending arity.

@@ -50,10 +50,6 @@ class Filled:
     def length(self) -> int:
         return int(self.column.array().shape[0])
 
-    @property
-    def complete(self) -> bool:
-        return self.rows == self.length
-
 
 @dataclass(frozen=True)
 class Begun:
@@ -77,18 +73,6 @@ class Level:
     here: Counts
     alive: NDArray
     begun: Begun | None = None
-
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be; O(m)."""
-        for counts in (self.below, self.here):
-            present = np.bitwise_count(counts.places[:, 0])
-            assert (counts.places[:, 1] == np.cumsum(present) - present).all(), "places add up"
-            assert counts.joint.shape[0] == present.sum(), "T or figures of each varset that is present"
-        assert self.alive.shape[0] == self.here.joint.shape[0], "children of each varset that is counted"
-        if self.begun is not None and self.begun.extend is not None:
-            assert self.begun.joint is not None, "families are judged when all is counted"
-            assert self.begun.joint.complete, "families are judged when all is counted"
-            assert self.begun.following is None or self.begun.extend.complete, "the next level follows a whole one"
 
     def columns(self) -> dict[str, NDArray | Filled]:
         """All of it, to be stored, by names that tell the content: the number is that of the level."""
@@ -118,14 +102,6 @@ class Child:
     index: int
     variables: NDArray[np.int64]
     pairs: NDArray[np.uint8]
-
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be."""
-        m = self.variables.size
-        assert (np.diff(self.variables) > 0).all(), "variables ascend"
-        assert self.index not in self.variables, "no variable is its own parent"
-        assert self.pairs.shape == (m, m), "a pair of any two variables"
-        assert (self.pairs == self.pairs.T).all(), "pairs have no order"
 
 
 @dataclass(frozen=True)
@@ -162,21 +138,6 @@ class Enumeration:
     parts: int = 0
     pairs: NDArray[np.uint8] | None = None
     group: int = 0
-
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be; O(what it holds)."""
-        assert len(self.parents) == len(self.costs), "a list for each child"
-        for varsets, costs in zip(self.parents, self.costs, strict=True):
-            assert varsets.shape == (costs.size, words(len(self.costs))), "a cost for each parent set"
-            assert (np.diff(costs) >= 0).all(), "families are in score order"
-        if self.level is not None:
-            assert not self.children, "there is one way to go on"
-            assert self.level.size == self.complete_to + 1, "the level to be judged follows those that are"
-            self.level.check()
-        for child in (*self.children, *self.ahead):
-            child.check()
-        assert self.parts == 0 or self.pairs is not None or self.level is not None, "pairs are of parts that are over"
-        assert self.paired or self.level is not None or not (self.parts or self.ahead), "a size begins with its pairs"
 
     @property
     def version(self) -> int:

@@ -39,15 +39,6 @@ class FamilyList:
         """The parents of a family."""
         return tuple(self.parents[self.starts[family] : self.starts[family + 1]].tolist())
 
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be."""
-        assert self.starts.shape == (self.costs.size + 1,), "each family has a beginning, and the last one an end"
-        assert self.starts[0] == 0, "the first family begins at the first parent"
-        assert self.starts[-1] == self.parents.size, "every parent is of a family"
-        assert (np.diff(self.starts) >= 0).all(), "families follow each other"
-        assert (np.diff(self.costs) >= 0).all(), "costs ascend"
-        assert all(np.all(np.diff(self.members(i)) > 0) for i in range(self.families)), "parents ascend"
-
 
 def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: int | None = None) -> FamilyList:
     """The list of parent sets (m, d) of variables, in any order and NONE beyond, and their costs (m,).

@@ -70,16 +70,6 @@ class Columns(NamedTuple):
     def variables(self) -> int:
         return int(self.arities.size)
 
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be."""
-        n, records = self.codes.shape
-        assert self.arities.shape == self.entropies.shape == (n,), "an arity and an entropy for each variable"
-        assert (np.diff(self.first) == self.arities).all(), "a column for each state"
-        assert self.bits.shape == (self.first[-1], -(-records // WORD_BITS)), "a bit for each record"
-        assert (np.bitwise_count(self.bits).sum(axis=1) == self.counts).all(), "a bit is a record"
-        assert (np.add.reduceat(self.counts, self.first[:-1]) == records).all(), "each record is in one state"
-        assert self.mlogm.size == records + 1, "m ln m for every count"
-
 
 def bit_columns(dataset: Dataset, score: Known = MDL, max_parents: int = 0) -> Columns:
     """The columns of a data set, by a score of families of at most so many parents.

@@ -164,17 +164,6 @@ class ChildTable(NamedTuple):
     parameter: float
     mlogm: NDArray[np.float64]
 
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be."""
-        m, d = self.states.shape
-        assert self.arities.shape == (m,), "a number of states for each candidate"
-        assert self.child.shape == self.weights.shape == (d,), "a state of the child and a weight for each row"
-        assert (self.states < self.arities[:, None]).all(), "states are below the arity"
-        assert (self.child < self.child_arity).all(), "states of the child are below its arity"
-        assert (self.weights > 0).all(), "no row is without records"
-        assert self.mlogm.size == int(self.weights.sum()) + 1, "m ln m for every count"
-        assert self.parameter >= 0.0, "penalties do not fall"
-
 
 def candidates(dataset: Dataset, child: int, predecessors: Sequence[int], score: ParameterScore) -> list[int]:
     """Those predecessors, in their order, that can be in a parent set that costs less than the empty one.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset
 from naive import mdl
+from soundness import check_list
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
@@ -60,7 +61,7 @@ def test_threads_change_nothing(dataset, selection):
     assert {own.ended for own in one} <= {SETS, ALL}
     assert max(own.scored for own in one) == 60
     for own in one[::9]:
-        own.families.check()
+        check_list(own.families)
         for i in range(own.families.families):
             cost = mdl(dataset.codes, dataset.arities, own.child, own.families.members(i))
             assert own.families.costs[i] == pytest.approx(cost, abs=1e-8)

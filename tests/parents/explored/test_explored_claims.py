@@ -7,6 +7,7 @@ from cases import EVERY_SCORE, claim_by, random_dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
+from soundness import check_list
 
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.explored.explore import SELECTIONS, Effort, exploration, explored_families
@@ -41,7 +42,7 @@ def test_with_all_effort_nothing_is_missing(score, seed, n, records, limit, sele
         for own in found
     ]
     for own in found:
-        own.families.check()
+        check_list(own.families)
     table = naive.cost_table(n, listed)
     here = np.isfinite(table)
     np.testing.assert_allclose(table[here], costs[here], rtol=1e-9, atol=1e-7)

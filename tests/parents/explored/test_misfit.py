@@ -7,6 +7,7 @@ from cases import dataset_of, random_dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import family_cost
+from soundness import check_columns
 
 from extbnsl.parents.explored import misfit
 from extbnsl.parents.explored.misfit import (
@@ -42,7 +43,7 @@ def test_splits_and_records_give_the_misfit(seed, n, records, largest_arity):
     rng = np.random.default_rng(seed)
     dataset = random_dataset(rng, n, records, largest_arity)
     data = bit_columns(dataset)
-    data.check()
+    check_columns(data)
     child, parents = random_family(rng, n)
     expected = misfit_of(dataset.codes, data.arities, child, parents)
     splits, members = new_splits(child, len(parents), data), np.array(parents, np.int32)
@@ -71,7 +72,7 @@ def test_many_states_and_many_cells():
 def test_the_last_word_of_a_column_may_be_full(records):
     codes = np.random.default_rng(records).integers(0, 3, (records, 4))
     data = bit_columns(dataset_of(codes, [3, 3, 3, 3]))
-    data.check()
+    check_columns(data)
     found = misfits(0, np.array([[1, 2, 3]], np.int32), data, new_splits(0, 3, data))
     assert found[0] == pytest.approx(misfit_of(codes, data.arities, 0, [1, 2, 3]), abs=1e-9)
 

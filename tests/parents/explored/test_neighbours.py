@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cases import dataset_of
 from naive import aic, mdl
+from soundness import check_list
 
 from extbnsl.core.claims import Claim
 from extbnsl.parents.explored.candidates import find_candidates
@@ -100,7 +101,7 @@ def test_a_walk_ends_where_no_free_neighbour_is_better(dataset, child):
     free = FREE.copy()
     free[[(child + 1) % N, (child + 3) % N]] = False
     after, done = extended(child, families, [Chosen((), free)], set(), problem, GO_ON)
-    after.check()
+    check_list(after)
     allowed = {own: cost for own, cost in costs_of(after).items() if all(free[p] for p in own)}
     best = min(allowed, key=allowed.get)
     assert best in done

@@ -11,6 +11,7 @@ from cases import dataset_of, random_dataset, xor_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slow_selection import SLOW, SlowSelection
+from soundness import check_list
 
 from extbnsl.core.claims import Claim
 from extbnsl.parents.explored import explore
@@ -206,7 +207,7 @@ def test_without_a_budget_all_undominated_families_are_found(selection, seed, n,
     problem = exploration(dataset, selection, Claim(score, max_parents))
     for child, (clear, close) in enumerate(all_undominated(dataset, score, max_parents)):
         own = explore_child(child, problem, Effort(), PLENTY, GO_ON)
-        own.families.check()
+        check_list(own.families)
         assert own.ended == explore.ALL
         found = {own.families.members(i): float(own.families.costs[i]) for i in range(own.families.families)}
         assert clear.keys() <= found.keys() <= clear.keys() | close
