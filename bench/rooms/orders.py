@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from bench import inputs
 from bench.work import Benchmark, Kernel, Work, of_run
 from extbnsl.bounds.lp.separation import order_of_solution
+from extbnsl.lab.baselines.swaps import climb_by_swaps
 from extbnsl.machine.workers import Workers
 from extbnsl.orders import local_search
 from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
-from extbnsl.orders.line import choices_along, climb_by_swaps, cost_along, random_order
+from extbnsl.orders.line import choices_along, cost_along, random_order
 from extbnsl.orders.local_search import USUAL, search_orders
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.parents.best_score import byte_tables
@@ -83,7 +84,7 @@ BENCHMARKS = (
     Benchmark("orders.line.choices_along", "variable", partial(_along, choices_along, 100)),
     Benchmark("orders.line.cost_along", "variable", partial(_along, cost_along, 100)),
     Benchmark("orders.line.random_order", "variable", _random),
-    Benchmark("orders.line.climb_by_swaps", "variable", partial(_towards, climb_by_swaps, 4)),
+    Benchmark("lab.baselines.swaps.climb_by_swaps", "variable", partial(_towards, climb_by_swaps, 4)),
     Benchmark("orders.acyclic.acyclic_choices", "variable", partial(_towards, acyclic_choices, 20)),
     Benchmark("orders.acyclic.topological_order", "variable", _topological),
     Benchmark("orders.acyclic.settle", "variable", partial(_towards, settle, 4)),

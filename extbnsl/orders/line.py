@@ -1,8 +1,7 @@
-"""An order of the variables, with the best network along it; random ones, and adjacent swaps.
+"""An order of the variables, with the best network along it; random ones.
 
 The cost of an order is the sum over its children of the cheapest family whose parents all stand before the child
 (Teyssier and Koller 2005: 'ordering-based search'). For lists of thousands of variables.
-Its climb swaps neighbours (ibid.; Scanagatta et al. 2015, Section 4).
 """
 
 from typing import NamedTuple
@@ -10,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import assign
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.random import random_below
 
@@ -90,62 +88,6 @@ def cost_along(order, lists):
     """What the best network along an order (n,) int32 costs, in nats. O(families * parents)."""
     order, lists = borrowed((order, lists))
     return total_cost(new_line(order, lists).choice, lists)
-
-
-@inner
-def after_swap(k, line, lists):
-    """What the variables at places k and k + 1 choose if they swap. O(families of the first, some of the second)."""
-    x, y = line.order[k], line.order[k + 1]
-    later = first_fitting(y, line.choice[y], k, line.place, lists)
-    line.place[y] = -1  # x may have it as a parent
-    earlier = first_fitting(x, np.int32(0), k, line.place, lists)
-    line.place[y] = k + 1
-    return earlier, later
-
-
-@inner
-def swap_gain(k, line, lists):
-    """By how much the cost changes if the variables at places k and k + 1 swap."""
-    x, y = line.order[k], line.order[k + 1]
-    earlier, later = after_swap(k, line, lists)
-    change = cost_of(x, earlier, lists) - cost_of(x, line.choice[x], lists)
-    return change + cost_of(y, later, lists) - cost_of(y, line.choice[y], lists)
-
-
-@inner
-def _swap(k, line, lists):
-    """Swap the variables at places k and k + 1."""
-    x, y = line.order[k], line.order[k + 1]
-    line.choice[x], line.choice[y] = after_swap(k, line, lists)
-    line.order[k], line.order[k + 1] = y, x
-    line.place[x], line.place[y] = k + 1, k
-
-
-@njit
-def climb_by_swaps(order, halt, lists):
-    """Make the best adjacent swap until none is better; `order` (n,) int32 becomes the last; returns its cost in nats.
-
-    Only the gains of a swap and of its two neighbours change with it. O(n) and three evaluations per swap. halt: uint8
-    (1,); once it is 1, the climb ends where it is.
-    """
-    order, halt, lists = borrowed((order, halt, lists))
-    n = order.size
-    line = new_line(order, lists)
-    gains = np.zeros(n)  # of the swap at each place; the last has none
-    for k in range(n - 1):
-        gains[k] = swap_gain(k, line, lists)
-    while not halt[0]:
-        best = 0
-        for k in range(n):
-            if gains[k] < gains[best]:
-                best = k
-        if gains[best] >= -lists.tiny:
-            break
-        _swap(best, line, lists)
-        for k in range(max(0, best - 1), min(n - 1, best + 2)):
-            gains[k] = swap_gain(k, line, lists)
-    assign(order, line.order)
-    return total_cost(line.choice, lists)
 
 
 @njit

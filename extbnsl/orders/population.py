@@ -7,6 +7,7 @@ found after so many rounds is the same on any number of threads.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,12 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.acyclic import settle
 from extbnsl.orders.growing import GrowingLists
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
-from extbnsl.orders.line import choices_along, climb_by_swaps, cost_along, random_order
+from extbnsl.orders.line import choices_along, cost_along, random_order
 from extbnsl.orders.parent_lists import ParentLists
 
 ORDERS = 8  # that are improved side by side
 FEW_ORDERS = 2  # where one takes seconds
 MANY_VARIABLES = 2000  # from which on that is so
-CLIMBS = 20  # of swaps, in a round
 NUMBER = 500  # of kicks, in a round
 FEW = 50  # by which they become more from round to round while lists grow, from none at first
 
@@ -55,46 +55,35 @@ class Population:
     best: OrderedNetwork
 
 
-METHODS: dict[str, Kicks | None] = {  # swaps from random orders are without kicks
-    "obs": None,
-    "asobs": None,
-    "insertion": Kicks(widest=1, flips=0, transplants=0),
-    "windows": Kicks(widest=4, flips=0, transplants=0),
-    "regions": Kicks(widest=1, flips=60, transplants=0),
-    "memetic": Kicks(widest=1, flips=50, transplants=20),
-}
-DEFAULT = "memetic"
+# One round of one order, int32 (n,), in place. What it is given besides: the state of its random numbers, uint64 (1,);
+# where the variables stand in the other orders, int32 (m, n); how many kicks; halt, see `Workers`; and the lists.
+Improve = Callable[
+    [NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], int, NDArray[np.uint8], ParentLists], None
+]
 
 
-def _improve_one(
+def _by_kicks(
     order: NDArray[np.int32],
     state: NDArray[np.uint64],
     elsewhere: NDArray[np.int32],
-    method: str,
-    kicks: int,
+    number: int,
     halt: NDArray[np.uint8],
     lists: ParentLists,
+    *,
+    kicks: Kicks,
 ) -> None:
-    """One round of one order, in place: iterated local search of so many kicks, and acyclic selection at its end; or
-    the best of swaps from random orders, with acyclic selection where that is the method.
+    """A round of iterated local search by so many of such kicks, and acyclic selection at its end."""
+    improve_by_kicks(order, state, kicks._replace(number=number), elsewhere, halt, lists)
+    settle(order, halt, lists)
 
-    state: of its random numbers, uint64 (1,). elsewhere: where the variables stand in the other orders, int32 (m, n).
-    """
-    how = METHODS[method]
-    if how is not None:
-        improve_by_kicks(order, state, how._replace(number=kicks), elsewhere, halt, lists)
-        settle(order, halt, lists)
-        return
-    cost = cost_along(order, lists)
-    for _ in range(CLIMBS):
-        trial = random_order(state, lists)
-        climb_by_swaps(trial, halt, lists)
-        found = settle(trial, halt, lists) if method == "asobs" else cost_along(trial, lists)
-        if found < cost:
-            cost = found
-            order[:] = trial
-        if halt[0]:
-            break
+
+METHODS: dict[str, Improve] = {
+    "insertion": partial(_by_kicks, kicks=Kicks(widest=1, flips=0, transplants=0)),
+    "windows": partial(_by_kicks, kicks=Kicks(widest=4, flips=0, transplants=0)),
+    "regions": partial(_by_kicks, kicks=Kicks(widest=1, flips=60, transplants=0)),
+    "memetic": partial(_by_kicks, kicks=Kicks(widest=1, flips=50, transplants=20)),
+}
+DEFAULT = "memetic"
 
 
 def search_lists(
@@ -103,7 +92,7 @@ def search_lists(
     seed: int | Population,
     on_better: Callable[[float], None],
     *,
-    method: str = DEFAULT,
+    improve: Improve = METHODS[DEFAULT],
     rounds: int | None = None,
     patience: int | None = None,
     starts: Sequence[Sequence[int]] = (),
@@ -113,7 +102,8 @@ def search_lists(
     `patience` rounds in turn have found nothing better.
 
     lists: those of growing lists grow between rounds by what the orders' networks choose.
-    seed: of the random numbers, or the population to go on with as if nothing had happened. method: one of METHODS.
+    seed: of the random numbers, or the population to go on with as if nothing had happened. improve: what a
+    round does with an order, such as one of METHODS.
     starts: orders of all variables to begin with, such as others have found; they need no network. on_better: hears of
     each lower cost; on_round: of the population before the first round and after each one, and after a stop. One
     variable ends at once. A stop keeps the best; then a round takes only as long as the kernels in flight need to
@@ -135,7 +125,7 @@ def search_lists(
         trials, own = orders.copy(), states.copy()
         stopped = deaf = False
         try:
-            _improve(trials, own, method, min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
+            _improve(trials, own, improve, min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
             if growing is not None:
                 grown = growing.grow(_networks(trials, best, lists), workers)
                 workers.map(settle, [(order, workers.halt, growing.lists) for order in trials])
@@ -168,7 +158,7 @@ def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) 
     """The best network that a round of insertions and acyclic selection finds from an order of all variables, which
     needs no network."""
     own, alone = np.array(order, np.int32), np.zeros((0, len(order)), np.int32)
-    workers.run(_improve_one, own, np.ones(1, np.uint64), alone, "insertion", NUMBER, workers.halt, lists)
+    workers.run(METHODS["insertion"], own, np.ones(1, np.uint64), alone, NUMBER, workers.halt, lists)
     return _best_of(own[None], lists)
 
 
@@ -191,7 +181,7 @@ def _beginning(
 def _improve(
     orders: NDArray[np.int32],
     states: NDArray[np.uint64],
-    method: str,
+    improve: Improve,
     kicks: int,
     workers: Workers,
     lists: ParentLists,
@@ -200,7 +190,7 @@ def _improve(
     places = np.argsort(orders, axis=1).astype(np.int32)
     others = [np.delete(places, k, axis=0) for k in range(len(orders))]
     tasks = zip(orders, states, others, strict=True)
-    workers.map(_improve_one, [(*task, method, kicks, workers.halt, lists) for task in tasks])
+    workers.map(improve, [(*task, kicks, workers.halt, lists) for task in tasks])
 
 
 def _best_of(orders: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:

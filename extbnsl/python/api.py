@@ -22,7 +22,7 @@ from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.options import Declared, Option, Options, declared, made_of
 from extbnsl.core.sentences import Sentence
 from extbnsl.kbest.scope import Scope
-from extbnsl.lab.baselines.methods import BaselineMethods, methods_named
+from extbnsl.lab.baselines.methods import SWAPS, BaselineMethods, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
@@ -242,7 +242,12 @@ def finder(methods: Options, scope: Options | None = None) -> "Callable[..., Res
             ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
         )
     elif isinstance(methods, ApproximateMethods):
-        module, name = "solver.approximate", "approximate_network"
+        published = methods.search in SWAPS
+        module, name = (
+            ("lab.baselines.swaps", "approximate_by_swaps")
+            if published
+            else ("solver.approximate", "approximate_network")
+        )
     else:
         module, name = ("lab.baselines.solving", "solve_by") if compared else ("solver.solve", "solve")
     return getattr(importlib.import_module(f"extbnsl.{module}"), name)

@@ -11,7 +11,7 @@ from extbnsl.files.manifest import APPROXIMATE
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
-from extbnsl.orders.population import Population, search_lists
+from extbnsl.orders.population import METHODS, Improve, Population, search_lists
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.approximation import ApproximateCommits, Times
@@ -40,6 +40,7 @@ def approximate_network(
     *,
     observer: Observer = ignore,
     stop: StopSignal = never,
+    improve: Improve | None = None,
 ) -> Result:
     """The best network that is found within the time limit, or TIME.
 
@@ -47,8 +48,9 @@ def approximate_network(
     other than None ends the search with that status and the best network so far. The lower bound holds for every
     network. In a run directory what is known is committed every few seconds; a state that is resumed must be of the
     same problem, claim and methods, and the time limit is then what is left for the run. The observer hears of each
-    child that is explored, and of each better network. Raises InputError for unusable arguments, BudgetError if the
-    memory does not do, RunDirectoryError if the state does not belong to the problem or is damaged.
+    child that is explored, and of each better network. improve: what searches for orders, if it is none of the
+    program's own METHODS. Raises InputError for unusable arguments, BudgetError if the memory does not do,
+    RunDirectoryError if the state does not belong to the problem or is damaged.
     """
     given = problem if isinstance(problem, Data) else given_scores(problem, claim)
     budgets = replace(budgets, time_limit=budgets.time_limit or TIME)
@@ -62,7 +64,7 @@ def approximate_network(
             observer(IncumbentFound(standing.best.cost, standing.lower_bound))
         commits.commit_or_stop()
         if not standing.done:
-            _searched(gathered_families(given, run), run)
+            _searched(gathered_families(given, run), run, improve or METHODS[methods.search])
         interrupted = run.stop()
         if interrupted is not None:
             commits.last_commit(interrupted)  # what it takes on disk is part of the result
@@ -97,7 +99,7 @@ def _result(problem: Data | LocalScores, status: str, run: ApproximateRun) -> Re
     )
 
 
-def _searched(gathered: Gathered, run: ApproximateRun) -> None:
+def _searched(gathered: Gathered, run: ApproximateRun, improve: Improve) -> None:
     """Search orders until the time is over, the caller says stop, or the network is proved to be optimal; the standing
     gets the best network."""
     rounds = FEW_ROUNDS if gathered.lists.variables <= FEW_VARIABLES else None
@@ -106,14 +108,14 @@ def _searched(gathered: Gathered, run: ApproximateRun) -> None:
         run, end = replace(run, stop=never), min(end, clock() + GRACE)
     elif gathered.scores is not None and not run.commits.standing.bounded:
         if run.commits.standing.best is None:
-            _search(gathered, 1, end, run)
+            _search(gathered, 1, end, run, improve)
         _raise_bound(gathered.scores, run)
     standing = run.commits.standing
     if standing.best is None or (run.stop() is None and not standing.proved):
-        _search(gathered, rounds, end, run)
+        _search(gathered, rounds, end, run, improve)
 
 
-def _search(gathered: Gathered, rounds: int | None, end: float, run: ApproximateRun) -> None:
+def _search(gathered: Gathered, rounds: int | None, end: float, run: ApproximateRun, improve: Improve) -> None:
     """Search orders by so many rounds, or until the moment `end`."""
     methods, stages, commits = run.asked.methods, run.context.stages, run.commits
 
@@ -136,7 +138,7 @@ def _search(gathered: Gathered, rounds: int | None, end: float, run: Approximate
             workers,
             run.commits.standing.population or methods.seed,
             run.commits.tell,
-            method=methods.search,
+            improve=improve,
             rounds=rounds,
             on_round=keep,
         )

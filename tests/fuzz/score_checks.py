@@ -35,7 +35,7 @@ from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets, cpu_seconds
 from extbnsl.machine.workers import never
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.solver.approximate import approximate_network
+from extbnsl.python.api import finder
 from extbnsl.solver.k_best import k_best_networks, networks_best_first
 from extbnsl.solver.methods import SEARCHES, ApproximateMethods
 from extbnsl.solver.place import Place
@@ -469,7 +469,7 @@ def check_approximate(file, options, rng):
     if scores is None:
         return
     methods = ApproximateMethods(search=options.get("search", "memetic"), seed=options.get("seed", 0))
-    result = approximate_network(scores, Claim(), methods, budgets_of(options, time_limit=0.3))
+    result = finder(methods)(scores, Claim(), methods, budgets_of(options, time_limit=0.3))
     check_solved(file, result, scores)
     hold(result.status == HEURISTIC, "status", result.status)
 

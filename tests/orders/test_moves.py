@@ -1,4 +1,4 @@
-"""Insertions, windows and swaps: each says what a fresh evaluation says, and leaves what a fresh line has."""
+"""Insertions and windows: each says what a fresh evaluation says, and leaves what a fresh line has."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lists import cost_along, random_lists
 
-from extbnsl.orders.line import climb_by_swaps, new_line, swap_gain, total_cost
+from extbnsl.orders.line import new_line, total_cost
 from extbnsl.orders.moves import best_move, forget, move, new_sweep
 
-best_move, forget, move, new_sweep, new_line, swap_gain, total_cost = map(
-    called, (best_move, forget, move, new_sweep, new_line, swap_gain, total_cost)
+best_move, forget, move, new_sweep, new_line, total_cost = map(
+    called, (best_move, forget, move, new_sweep, new_line, total_cost)
 )
 
 SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
-GO_ON = np.zeros(1, np.uint8)
 
 
 def moved(order, begin, end, target):
@@ -67,37 +66,3 @@ def test_moves_leave_the_line_of_their_order(seed, n, size, needy):
         for name in ("order", "place", "choice"):
             assert getattr(line, name).tolist() == getattr(fresh, name).tolist()
         assert change == pytest.approx(total_cost(line.choice, lists) - before, abs=1e-9)
-
-
-@SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 9))
-def test_a_swap_gains_what_it_says(seed, n):
-    families, lists, order = problem(seed, n)
-    line = new_line(order, lists)
-    for k in range(n - 1):
-        after = order.copy()
-        after[[k, k + 1]] = after[[k + 1, k]]
-        expected = cost_along(after, families) - cost_along(order, families)
-        assert swap_gain(k, line, lists) == pytest.approx(expected, abs=1e-9)
-        assert line.place.tolist() == np.argsort(order).tolist()
-
-
-@SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 9))
-def test_a_climb_ends_where_no_swap_is_better(seed, n):
-    families, lists, order = problem(seed, n)
-    before = cost_along(order, families)
-    cost = climb_by_swaps(order, GO_ON, lists)
-    assert cost == pytest.approx(cost_along(order, families), rel=1e-12)
-    assert cost <= before
-    for k in range(n - 1):
-        after = order.copy()
-        after[[k, k + 1]] = after[[k + 1, k]]
-        assert cost_along(after, families) >= cost - 1e-9
-
-
-def test_a_climb_that_is_told_to_stop_leaves_the_order():
-    families, lists, order = problem(1, 8)
-    before = order.copy()
-    assert climb_by_swaps(order, np.ones(1, np.uint8), lists) == pytest.approx(cost_along(before, families))
-    assert order.tolist() == before.tolist()

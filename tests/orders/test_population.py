@@ -14,14 +14,15 @@ from lists import cost_along, cost_of_network, random_lists
 from lists import given as as_given
 
 from extbnsl.core.errors import InputError
+from extbnsl.lab.baselines.swaps import SEARCHES
 from extbnsl.machine.workers import Workers
-from extbnsl.orders import population
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.parent_lists import parent_lists
 from extbnsl.orders.population import METHODS, improve_network, search_lists
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, np.uint8)
+WAYS = METHODS | SEARCHES
 
 
 def search(lists, threads=1, seed=0, stop=None, **how):
@@ -47,11 +48,11 @@ def check(found, families):
     assert all(set(own) <= before[x] for x, own in enumerate(found.parents))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WAYS)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_of_small_problems(method, seed):
     families, lists = random_lists(seed, 3 + seed)
-    found = search(lists, method=method, rounds=3)
+    found = search(lists, improve=WAYS[method], rounds=3)
     check(found, families)
     assert found.cost == pytest.approx(optimum(families), rel=1e-12)
 
@@ -103,25 +104,25 @@ def test_kicks_leave_an_order_of_the_cost_they_say(seed, n, widest, stopped):
     assert cost <= before + 1e-9
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WAYS)
 def test_repeats_exactly_on_any_number_of_threads(method):
     _, lists = random_lists(9, 8)
-    first = search(lists, seed=4, method=method, rounds=2)
+    first = search(lists, seed=4, improve=WAYS[method], rounds=2)
     for threads in (2, 5):
-        again = search(lists, threads=threads, seed=4, method=method, rounds=2)
+        again = search(lists, threads=threads, seed=4, improve=WAYS[method], rounds=2)
         assert again.cost == first.cost
         assert again.order.tolist() == first.order.tolist()
         assert again.parents == first.parents
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WAYS)
 def test_a_population_goes_on_as_if_nothing_had_happened(method, sizes):
     sizes({"population.NUMBER": 2})
     _, lists = random_lists(4, 25)
     populations, again = [], []
-    whole = search(lists, seed=6, method=method, rounds=4, on_round=populations.append)
+    whole = search(lists, seed=6, improve=WAYS[method], rounds=4, on_round=populations.append)
     assert len(populations) == 5
-    rest = search(lists, seed=populations[2], method=method, rounds=2, on_round=again.append)
+    rest = search(lists, seed=populations[2], improve=WAYS[method], rounds=2, on_round=again.append)
     assert (rest.cost, rest.order.tolist()) == (whole.cost, whole.order.tolist())
     for one, other in zip(populations[2:], again, strict=True):
         assert one.orders.tolist() == other.orders.tolist()
@@ -192,7 +193,7 @@ def test_a_chain_of_more_variables_than_a_word_has_bits():
     assert found.cost == n + 1
 
 
-def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch, sizes):
+def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(sizes):
     """It may write anything, at any time."""
     over, begun = threading.Event(), threading.Event()
     sizes({"workers.GRACE_SECONDS": 0.2})
@@ -203,12 +204,11 @@ def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch,
         over.wait(60)
         order[:] = -1
 
-    monkeypatch.setattr(population, "_improve_one", deaf)
     families, lists = random_lists(3, 6)
     known = []
     try:
         found = search(
-            lists, 2, stop=lambda: "interrupted" if begun.is_set() else None, method="insertion", on_round=known.append
+            lists, 2, stop=lambda: "interrupted" if begun.is_set() else None, improve=deaf, on_round=known.append
         )
     finally:
         over.set()

@@ -11,6 +11,8 @@ from cases import dataset_of, random_dataset, random_families, scores_of
 from extbnsl.core import compiling, events
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.lab.baselines import swaps
+from extbnsl.lab.baselines.methods import SWAPS
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.population import DEFAULT, METHODS
 from extbnsl.parents.explored import explore
@@ -25,7 +27,8 @@ SHORT = Budgets(threads=1, time_limit=30.0)  # few variables end long before
 
 
 def test_the_words_are_those_of_what_searches():
-    assert tuple(METHODS) == SEARCHES
+    assert (*swaps.SEARCHES, *METHODS) == SEARCHES
+    assert tuple(swaps.SEARCHES) == SWAPS
     assert (AUTO, *EXPLORED) == SELECTIONS
     assert ApproximateMethods().search == DEFAULT
 

@@ -48,6 +48,7 @@ EXTERNAL = {
 METHODS = (BFBNB, *BASELINES, *EXTERNAL)
 BN_GRAPH = "bn-graph"  # of the k best networks
 RANKING_METHODS = (BFBNB, BN_GRAPH)
+SWAPS = ("obs", "asobs")  # searches over the orders of thousands of variables, of `ApproximateMethods`
 
 
 @dataclass(frozen=True)
