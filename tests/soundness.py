@@ -42,11 +42,12 @@ def _check_level(level):
         assert (counts.places[:, 1] == np.cumsum(present) - present).all(), "places add up"
         assert counts.joint.shape[0] == present.sum(), "T or figures of each varset that is present"
     assert level.alive.shape[0] == level.here.joint.shape[0], "children of each varset that is counted"
-    if level.begun is not None and level.begun.extend is not None:
-        assert level.begun.joint is not None, "families are judged when all is counted"
-        assert level.begun.joint.rows == level.begun.joint.length, "families are judged when all is counted"
-        whole = level.begun.extend.rows == level.begun.extend.length
-        assert level.begun.following is None or whole, "the next level follows a whole one"
+    if level.extend is not None:
+        assert level.places is not None, "families are judged when all is counted"
+        assert level.joint is not None, "families are judged when all is counted"
+        assert level.joint.rows == level.joint.length, "families are judged when all is counted"
+        whole = level.extend.rows == level.extend.length
+        assert level.following is None or whole, "the next level follows a whole one"
 
 
 def _check_child(child):

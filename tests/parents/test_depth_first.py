@@ -277,7 +277,7 @@ def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path,
     whole = families(dataset, max_parents=3, seen=seen)
     under_way = [found for found in seen if found.complete_to == 2 and found.parts]
     assert len({found.families for found in under_way}) > 2
-    assert all(found.level.begun.joint is None for found in under_way)
+    assert all(found.level.joint is None for found in under_way)
     for number, found in enumerate(under_way):
         (tmp_path / str(number)).mkdir()
         again = through_files(found, tmp_path / str(number))
@@ -291,8 +291,8 @@ def test_a_commit_writes_again_only_what_has_changed(tmp_path, sizes):
     sizes({"by_level.CHUNK": 8})
     seen = []
     families(random_data(2, 12, 500), seen=seen)
-    begun = [found for found in seen if found.complete_to == 1 and found.level.begun is not None]
-    counting = [found for found in begun if found.level.begun.extend is None]
+    begun = [found for found in seen if found.complete_to == 1 and found.level.places is not None]
+    counting = [found for found in begun if found.level.extend is None]
     assert len(counting) >= 3
     store = Store(tmp_path, PLENTY)
     first, second = (write_enumeration(found, store, lambda: False, lambda size: None) for found in counting[-2:])

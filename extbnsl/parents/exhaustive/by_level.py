@@ -36,7 +36,7 @@ from extbnsl.parents.exhaustive.lattice import (
 )
 from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
-from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, start_enumeration
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
 from extbnsl.scores.determinants import Moments, determine
@@ -143,14 +143,14 @@ class _Counting:
         Stopped if the shelf has no room for what that takes.
         """
         while not found.done and (levels is None or found.complete_to < levels):
-            level = found.level
-            assert level is not None, "an enumeration that is not done has a level to go on with"
+            level = _level(found)
             if level.size >= self.largest:
                 found = yield from self._judge_last(found)
                 following = None
             else:
-                found = replace(found, level=replace(level, begun=level.begun or self._begun(level)))
-                self._need_rest(found)
+                if level.places is None:
+                    found = self._begun(found)
+                self._need_rest(_level(found))
                 found = yield from self._count(found)
                 found = yield from self._judge(found)
                 found = yield from self._ready(found)
@@ -187,21 +187,21 @@ class _Counting:
         if not self.shelf.fits(size):
             raise Stopped(MEMORY_LIMIT)
 
-    def _need_rest(self, found: Enumeration) -> None:
+    def _need_rest(self, level: Level) -> None:
         """Stop unless the shelf has room for the columns of this level that are not there yet."""
-        level, begun = _under_way(found)
         row = level.alive.shape[1] * level.alive.itemsize
-        extend = 0 if begun.extend is not None else level.alive.nbytes
-        following = 0 if begun.following is not None else row * _needed(begun.places)
+        extend = 0 if level.extend is not None else level.alive.nbytes
+        following = 0 if level.following is not None else row * level.above.joint.shape[0]
         self._need(extend + following)
 
-    def _begun(self, level: Level) -> Begun:
-        """The places of the varsets one larger that are needed, and a column for T, or the figures, of them."""
+    def _begun(self, found: Enumeration) -> Enumeration:
+        """`found` with the places of the varsets one larger that are needed, and a column for T, or the figures, of
+        them."""
+        level, form = _level(found), self.problem.form
         places = self._mark(level, last=False)
-        needed, form = _needed(places), self.problem.form
-        shape = (needed,) if form is None else (needed, figures_of(form, level.size + 1))
+        shape = (_needed(places),) if form is None else (_needed(places), figures_of(form, level.size + 1))
         self._need(8 * math.prod(shape))
-        return Begun(places, Filled(self.shelf.column(shape, np.float64), 0))
+        return _with(found, places=places, joint=Filled(self.shelf.column(shape, np.float64), 0))
 
     def _mark(self, level: Level, last: bool) -> NDArray[np.uint64]:
         """The places of the varsets one larger that are needed: the families of children that are alive, and the parent
@@ -242,10 +242,9 @@ class _Counting:
 
         T of the varsets one larger is not kept: what a task counts it judges.
         """
-        level, table = found.level, self.problem.table
-        assert level is not None, "the last level"
-        places = self._mark(level, last=True) if level.begun is None else level.begun.places
-        found = replace(found, level=replace(level, begun=Begun(places)))
+        level, table = _level(found), self.problem.table
+        places = self._mark(level, last=True) if level.places is None else level.places
+        found = _with(found, places=places)
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
         shared = size, places, level.alive, (level.below, level.here), self.rules, table
         most, told = min(_counted_at_once(table), JUDGED_BYTES // (candidate * size)), (level.size, COUNT)
@@ -263,10 +262,10 @@ class _Counting:
 
     def _count(self, found: Enumeration) -> Steps:
         """`found` with T of ever more of the varsets one larger that are needed."""
-        level, begun = _under_way(found)
-        joint, table = begun.joint, self.problem.table
+        level, table = _level(found), self.problem.table
+        joint = level.joint
         assert joint is not None, "a column to count into"
-        shared, told = (level.size + 1, begun.places, level.here, self.rules, table), (level.size, COUNT)
+        shared, told = (level.size + 1, level.places, level.here, self.rules, table), (level.size, COUNT)
         for lo, hi, own in self._each(_count_joint, joint.rows, joint.length, _counted_at_once(table), shared, told):
             self.shelf.touched(2 * own.nbytes)
             found = replace(_with_rows(found, "joint", lo, own), varsets=found.varsets + hi - lo)
@@ -276,11 +275,11 @@ class _Counting:
     def _judge(self, found: Enumeration) -> Steps:
         """`found` with ever more parent sets of its level judged: those that win so far are among the families, and
         `extend` has the children for which they may be extended."""
-        level, begun = _under_way(found)
+        level = _level(found)
         total, width = level.alive.shape
-        extend = begun.extend or Filled(self.shelf.column((total, width), np.uint64), 0)
-        found = replace(found, level=replace(level, begun=replace(begun, extend=extend)))
-        shared = level.size, level.alive, (level.below, level.here, _above(begun)), self.rules
+        extend = level.extend or Filled(self.shelf.column((total, width), np.uint64), 0)
+        found = _with(found, extend=extend)
+        shared = level.size, level.alive, (level.below, level.here, level.above), self.rules
         waiting: list[Candidates] = []
         size, candidate, told = 0, CANDIDATE_BYTES + 8 * width, (level.size, JUDGE)
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
@@ -291,8 +290,7 @@ class _Counting:
             size += candidate * candidates[1].size
             if hi < total and size <= self.shelf.memory // 4:
                 continue
-            begun = replace(begun, extend=Filled(extend.column, hi))
-            found = replace(self._extended(found, waiting), level=replace(level, begun=begun))
+            found = _with(self._extended(found, waiting), extend=Filled(extend.column, hi))
             waiting, size = [], 0
             if hi < total:  # the whole of it is looked at with the next step
                 yield found
@@ -317,14 +315,14 @@ class _Counting:
 
     def _ready(self, found: Enumeration) -> Steps:
         """`found` with the children alive at ever more varsets of the next level, as far as entropies tell."""
-        level, begun = _under_way(found)
-        assert begun.extend is not None, "all parent sets of the level are judged"
-        extend, above = begun.extend.column.array(), _above(begun)
+        level = _level(found)
+        assert level.extend is not None, "all parent sets of the level are judged"
+        extend, above = level.extend.column.array(), level.above
         if self.rules.form is not None:
-            self._drop(found, begun.extend, level.size, (level.here, above))
+            self._drop(found, level.extend, level.size, (level.here, above))
         total, width = above.joint.shape[0], extend.shape[1]
-        following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
-        found = replace(found, level=replace(level, begun=replace(begun, following=following)))
+        following = level.following or Filled(self.shelf.column((total, width), np.uint64), 0)
+        found = _with(found, following=following)
         shared = level.size + 1, extend, level.here, above, self.rules, self.rules.form
         for lo, hi, own in self._each(_ready, following.rows, total, _rows(width), shared, (level.size, READY)):
             self.shelf.touched(32 * (level.size + 1) * (hi - lo))
@@ -334,10 +332,9 @@ class _Counting:
 
     def _next_level(self, found: Enumeration) -> Level | None:
         """What goes on with the next size of parent sets; None if no child is alive then, or must have more parents."""
-        level, begun = _under_way(found)
-        following = begun.following
+        level = _level(found)
+        following, above, size = level.following, level.above, level.size + 1
         assert following is not None, "the next level is ready"
-        size, above = level.size + 1, _above(begun)
         if following.rows == 0:
             some = False
         elif self.rules.form is None:
@@ -351,7 +348,7 @@ class _Counting:
     def _drop(self, found: Enumeration, filled: Filled, size: int, counts: tuple[Counts, Counts]) -> bool:
         """Drop children from rows of the column of the varsets of `size`, in place, by their families; returns whether
         any is left. counts: see `drop_hopeless`. Whoever does it again, because this was cut short, drops the same."""
-        array, some, own_size = filled.column.array(), False, _under_way(found)[0].size
+        array, some, own_size = filled.column.array(), False, _level(found).size
         groups = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2)
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
@@ -437,26 +434,22 @@ def size_judged(varsets: int, size: int, largest: int) -> StageAdvanced:
     return StageAdvanced("scores", varsets, 0, "sets counted", size, f"{size_of_at_most(size, largest)} done")
 
 
-def _under_way(found: Enumeration) -> tuple[Level, Begun]:
-    """The level of an enumeration that is being judged, and what is known of the next."""
-    assert found.level is not None, "a level is being judged"
-    assert found.level.begun is not None, "its next one is being counted"
-    return found.level, found.level.begun
+def _level(found: Enumeration) -> Level:
+    """The level of an enumeration that is being judged."""
+    assert found.level is not None, "an enumeration that is not done has a level to go on with"
+    return found.level
+
+
+def _with(found: Enumeration, **known: Any) -> Enumeration:
+    """`found` with this in place of what was known of the next level."""
+    return replace(found, level=replace(_level(found), **known))
 
 
 def _with_rows(found: Enumeration, name: str, first: int, rows: NDArray) -> Enumeration:
     """`found` with these rows, from `first` on, in the column of this name of what is known of the next level."""
-    level, begun = _under_way(found)
-    column = getattr(begun, name).column
+    column = getattr(_level(found), name).column
     column.fill(first, rows)
-    grown: dict[str, Any] = {name: Filled(column, first + rows.shape[0])}
-    return replace(found, level=replace(level, begun=replace(begun, **grown)))
-
-
-def _above(begun: Begun) -> Counts:
-    """The counts of the next level, all of which are known."""
-    assert begun.joint is not None, "its varsets are counted"
-    return Counts(begun.places, begun.joint.column.array())
+    return _with(found, **{name: Filled(column, first + rows.shape[0])})
 
 
 def _needed(places: NDArray[np.uint64]) -> int:

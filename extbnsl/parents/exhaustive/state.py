@@ -52,27 +52,29 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Begun:
-    """What is known of the next level while one is judged: the places of its varsets, T of some of them; then the
-    children for which parent sets of this level may be extended; then those alive at the next level. Each is begun when
-    the one before is complete. While the last level is judged there are only the places."""
-
-    places: NDArray[np.uint64]
-    joint: Filled | None = None
-    extend: Filled | None = None
-    following: Filled | None = None
-
-
-@dataclass(frozen=True)
 class Level:
-    """One level of the lattice: the counts below and here, and the children alive at each varset, (m, w) uint64; and
-    what is known of the next level, once its places are."""
+    """One level of the lattice: the counts below and here, and the children alive at each varset, (m, w) uint64.
+
+    And what is known of the next level: the places of its varsets, (b, 2) uint64, T of some of them; then the children
+    for which parent sets of this level may be extended; then those alive at the next level. Each is begun when the one
+    before is complete. While the last level is judged there are only the places.
+    """
 
     size: int
     below: Counts
     here: Counts
     alive: NDArray
-    begun: Begun | None = None
+    places: NDArray[np.uint64] | None = None
+    joint: Filled | None = None
+    extend: Filled | None = None
+    following: Filled | None = None
+
+    @property
+    def above(self) -> Counts:
+        """The counts of the next level, all of which are known."""
+        assert self.places is not None, "its varsets are marked"
+        assert self.joint is not None, "its varsets are counted"
+        return Counts(self.places, self.joint.column.array())
 
     def columns(self) -> dict[str, NDArray | Filled]:
         """All of it, to be stored, by names that tell the content: the number is that of the level."""
@@ -83,12 +85,11 @@ class Level:
             f"{here}-places": self.here.places,
             f"{here}-joint": self.here.joint,
             f"{here}-alive": self.alive,
+            f"{above}-places": self.places,
+            f"{above}-joint": self.joint,
+            f"{here}-extend": self.extend,
+            f"{above}-ready": self.following,
         }
-        if self.begun is not None:
-            found[f"{above}-places"] = self.begun.places
-            found[f"{above}-joint"] = self.begun.joint
-            found[f"{here}-extend"] = self.begun.extend
-            found[f"{above}-ready"] = self.begun.following
         return {name: column for name, column in found.items() if column is not None}
 
 
@@ -174,8 +175,8 @@ class Enumeration:
     @property
     def counters(self) -> Counters:
         """How far it is."""
-        begun = None if self.level is None else self.level.begun
-        columns = () if begun is None else (begun.joint, begun.extend, begun.following)
+        level = self.level
+        columns = () if level is None else (level.joint, level.extend, level.following)
         filled = sum(column.rows for column in columns if column is not None)
         known = self.complete_to, self.singles, self.varsets, self.families, self.paired, self.parts, self.group
         return Counters(*known, len(self.ahead), filled)
@@ -220,13 +221,14 @@ def _square(bits: NDArray[np.uint8], m: int) -> NDArray[np.uint8]:
 def _level(size: int, arrays: Mapping[str, Filled]) -> Level:
     """The level of this size of which these are the arrays."""
     below, here, above = (f"{max(0, size + k):02}" for k in (-1, 0, 1))
-    begun = None
-    if f"{above}-places" in arrays:
-        begun = Begun(
-            arrays[f"{above}-places"].known,
-            arrays.get(f"{above}-joint"),
-            arrays.get(f"{here}-extend"),
-            arrays.get(f"{above}-ready"),
-        )
     counts = {k: Counts(arrays[f"{k}-places"].known, arrays[f"{k}-joint"].known) for k in (below, here)}
-    return Level(size, counts[below], counts[here], arrays[f"{here}-alive"].known, begun)
+    level, places = Level(size, counts[below], counts[here], arrays[f"{here}-alive"].known), f"{above}-places"
+    if places not in arrays:
+        return level
+    return replace(
+        level,
+        places=arrays[places].known,
+        joint=arrays.get(f"{above}-joint"),
+        extend=arrays.get(f"{here}-extend"),
+        following=arrays.get(f"{above}-ready"),
+    )
