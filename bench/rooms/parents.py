@@ -1,7 +1,9 @@
 """Which families can win: by level, by child, explored, under an order; and BestScore."""
 
 import itertools
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,11 +19,11 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving
-from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
+from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored import explore, misfit, neighbours
 from extbnsl.parents.explored.explore import Effort, Explored, exploration, explored_families
@@ -76,7 +78,7 @@ def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
         counting = source_of(dataset, claim).with_limits(counting, workers)
         shelf = inputs.shelf()
         begun = single_parents.with_single_parents(counting, workers, shelf)
-        enumerate_depth_first(counting, begun, workers, shelf, ignore)
+        deque(judge_by_child(counting, replace(begun, complete_to=0), Means(workers, shelf, ignore)), maxlen=0)
 
 
 def _cells_by_child(tiny: bool) -> None:
@@ -84,7 +86,8 @@ def _cells_by_child(tiny: bool) -> None:
     order = varying(dataset)
     with Workers(1) as workers:
         counting = counting_problem(dataset, order, BY_CELLS)
-        cells_by_child.enumerate_between(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
+        means = Means(workers, inputs.shelf(), ignore)
+        deque(cells_by_child.judge_between(counting, start_enumeration(order.size), means), maxlen=0)
 
 
 def _counted_deeply(tiny: bool) -> None:

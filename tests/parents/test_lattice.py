@@ -28,12 +28,12 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive import problem as problem_module
-from extbnsl.parents.exhaustive.by_level import enumerate_families
+from extbnsl.parents.exhaustive.by_level import judge_by_level
 from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, judge_last, next_alive
 from extbnsl.parents.exhaustive.marking import mark_needed
 from extbnsl.parents.exhaustive.problem import CountingProblem
-from extbnsl.parents.exhaustive.state import start_enumeration
-from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.parents.exhaustive.state import Means, start_enumeration
+from extbnsl.parents.exhaustive.surviving import last_known, surviving_families
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.known import SCORES, score_of
@@ -224,6 +224,12 @@ def found_scores(found, n):
     return naive.best_scores(naive.cost_table(n, pairs))
 
 
+def judged(problem, workers, shelf, on_progress=lambda found: None):
+    """What judging a problem level by level finds."""
+    begun = start_enumeration(problem.limits.size)
+    return last_known(judge_by_level(problem, begun, Means(workers, shelf, ignore)), begun, on_progress)
+
+
 def outside(n):
     """Which entries of a table (n, 2^n) are of varsets without the child."""
     return (np.arange(2**n) >> np.arange(n)[:, None]) & 1 == 0
@@ -241,7 +247,7 @@ def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
             continue
         problem = counting_problem(codes, arities, limits, floors)
         monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
-        found = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+        found = judged(problem, Workers(1), shelf_of())
         assert found.done
         assert found.stopped is None
         best = naive.best_scores(naive.all_local_scores(codes, arities))
@@ -259,7 +265,7 @@ def test_a_rule_drops_something(rule, monkeypatch):
     assert len(arities) == 6
     following, limits, floors = RULES[rule]
     monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
-    found = enumerate_families(counting_problem(codes, arities, limits, floors), Workers(1), shelf_of(), ignore)
+    found = judged(counting_problem(codes, arities, limits, floors), Workers(1), shelf_of())
     assert found.varsets < 2**6 - 1
 
 
@@ -269,7 +275,7 @@ def test_families_are_the_undominated_ones(seed, score):
     codes, arities = varying(seed, 6, 100)
     n = len(arities)
     problem = counting_problem(codes, arities, True, True, SCORES[score])
-    found = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    found = judged(problem, Workers(1), shelf_of())
     costs = naive.all_local_scores(codes, arities, score=score)
     best = naive.best_scores(costs)
     for x in range(n):
@@ -327,12 +333,12 @@ def test_without_room_for_a_level_what_is_complete_is_known(limit):
     n = len(arities)
     assert n >= 6
     problem = of_limit(codes, arities, limit)
-    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    whole = judged(problem, Workers(1), shelf_of())
     assert whole.done
     costs = naive.all_local_scores(codes, arities)
     ends = set()
     for memory in range(0, 12_000, 150):
-        found = enumerate_families(problem, Workers(1), shelf_of(memory), ignore)
+        found = judged(problem, Workers(1), shelf_of(memory))
         ends.add((found.stopped, found.complete_to))
         if found.done:
             assert as_values(found) == as_values(whole)
@@ -352,11 +358,11 @@ def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, s
     codes, arities = varying(5, 9, 120)
     problem = of_limit(codes, arities, 4)
     sizes({"by_level.CHUNK": 16, "PAGES_HELD": 100})
-    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    whole = judged(problem, Workers(1), shelf_of())
     room = shelf_of(memory, tmp_path)
     seen = []
     with Workers(threads) as workers:
-        found = enumerate_families(problem, workers, room, ignore, None, lambda found: seen.append(room.on_disk))
+        found = judged(problem, workers, room, lambda found: seen.append(room.on_disk))
     assert as_values(found) == as_values(whole)
     assert found.varsets == whole.varsets
     assert max(seen) >= 2_000 - memory
@@ -370,10 +376,10 @@ def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, s
 def test_chunks_and_threads_change_nothing(chunk, threads, sizes):
     codes, arities = varying(8, 8, 90)
     problem = counting_problem(codes, arities, True, True)
-    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    whole = judged(problem, Workers(1), shelf_of())
     sizes({"by_level.CHUNK": chunk})
     with Workers(threads) as workers:
-        cut = enumerate_families(problem, workers, shelf_of(), ignore)
+        cut = judged(problem, workers, shelf_of())
     assert as_values(cut) == as_values(whole)
     assert cut.varsets == whole.varsets
 

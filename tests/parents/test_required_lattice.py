@@ -21,7 +21,7 @@ from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive import surviving
-from extbnsl.parents.exhaustive.by_level import enumerate_families
+from extbnsl.parents.exhaustive.by_level import judge_by_level
 from extbnsl.parents.exhaustive.lattice import Required, Rules
 from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.source import source_of
@@ -130,14 +130,13 @@ def test_counting_goes_on_child_by_child_from_any_level_or_has_a_bound(score, mo
         whole = surviving_families(dataset, claim, workers, shelf_of(), ignore)
     for size in range(10):
 
-        def until(problem, workers, shelf, observer, begun, on_progress, levels, size=size):
-            def watch(known):
+        def until(*given, size=size):
+            for known in judge_by_level(*given):
+                yield known
                 if known.complete_to >= size:
                     raise Stopped(MEMORY_LIMIT)
 
-            return enumerate_families(problem, workers, shelf, observer, begun, watch, levels)
-
-        monkeypatch.setattr(surviving, "enumerate_families", until)
+        monkeypatch.setattr(surviving, "judge_by_level", until)
         with Workers(1) as workers:
             found = surviving_families(dataset, claim, workers, shelf_of(), ignore)
         ends.add(found.stopped)

@@ -12,7 +12,6 @@ import random
 import re
 import shutil
 import threading
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,9 +46,8 @@ from extbnsl.files.manifest import read_manifest, recover
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store
 from extbnsl.formats.score_writer import write_scores
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive import surviving
-from extbnsl.parents.exhaustive.state import start_enumeration
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -211,9 +209,10 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options, kills):
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
 
 
-def no_shared_table(problem, workers, shelf, observer, begun, on_progress, levels):
-    """In place of enumerate_families: there is no room."""
-    return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
+def no_shared_table(*given):
+    """In place of judge_by_level: there is no room."""
+    yield from ()
+    raise Stopped("memory_limit")
 
 
 @pytest.mark.slow
@@ -249,7 +248,7 @@ def kill_at_each_step(folder, problem, **options):
 @pytest.mark.parametrize("by_child", [False, True])
 def test_killed_while_counting_it_counts_nothing_twice(dataset, undisturbed, tmp_path, monkeypatch, by_child):
     if by_child:
-        monkeypatch.setattr(surviving, "enumerate_families", no_shared_table)
+        monkeypatch.setattr(surviving, "judge_by_level", no_shared_table)
     expected = undisturbed[0]
     if by_child:  # counts fewer varsets
         (tmp_path / "alone").mkdir()

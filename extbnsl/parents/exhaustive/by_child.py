@@ -33,23 +33,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import MEMORY_LIMIT
-from extbnsl.core.events import Observer, StageAdvanced, Warned
-from extbnsl.files.shelf import Shelf
+from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.kernels.varsets import as_varsets, words
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers, chunks
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.by_level import (
-    AHEAD,
-    OnProgress,
-    largest_size,
-    last_known,
-    size_judged,
-    size_of_at_most,
-)
+from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size, size_judged, size_of_at_most
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
-from extbnsl.parents.exhaustive.state import Child, Enumeration
+from extbnsl.parents.exhaustive.state import Child, Enumeration, Means
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.score import penalty_of
 
@@ -69,45 +61,31 @@ class Found:
     pairs: NDArray[np.uint8]
 
 
-def enumerate_depth_first(
-    problem: CountingProblem,
-    found: Enumeration,
-    workers: Workers,
-    shelf: Shelf,
-    observer: Observer,
-    on_progress: OnProgress = lambda found: None,
-) -> Enumeration:
-    """Judge the parent sets of more than `found.complete_to` variables, size by size until none can win.
+def judge_by_child(problem: CountingProblem, found: Enumeration, means: Means) -> Iterator[Enumeration]:
+    """`found` with ever more parent sets of more than `found.complete_to` variables judged, size by size until none can
+    win.
 
-    `found` holds the wanted families of all smaller parent sets, the smallest of each child at least. on_progress gets
-    what is known, often; it may raise Stopped. When the stop signal comes, the result is what was known then; so it is,
-    with a warning, if the next size needs more memory than the shelf has, on which the families lie.
+    `found` holds the wanted families of all smaller parent sets, the smallest of each child at least. Stopped, with a
+    warning, if the next size needs more memory than the shelf has, on which the families lie.
     """
-    found = replace(found, level=None, complete_to=max(0, found.complete_to))
-    return last_known(_judge_sizes(problem, found, workers, shelf, observer), found, on_progress)
-
-
-def _judge_sizes(
-    problem: CountingProblem, found: Enumeration, workers: Workers, shelf: Shelf, observer: Observer
-) -> Iterator[Enumeration]:
-    """`found` with ever more parent sets judged."""
     largest, children = largest_size(problem), len(found.costs)
     while not found.done:
-        check_room(_needed_bytes(problem, found, workers.threads), shelf, workers, observer)
+        check_room(_needed_bytes(problem, found, means.workers.threads), means)
         size = found.complete_to + 1
         detail = size_of_at_most(size, largest)
-        for known in _judge_size(size, problem, found, workers, shelf):
+        for known in _judge_size(size, problem, found, means):
             found = known
             if found.complete_to < size:
-                observer(StageAdvanced("scores", children - len(found.children), children, "", detail=detail))
+                means.observer(StageAdvanced("scores", children - len(found.children), children, "", detail=detail))
             yield found
-        observer(size_judged(found.varsets, size, largest))
+        means.observer(size_judged(found.varsets, size, largest))
 
 
-def check_room(needed: int, shelf: Shelf, workers: Workers, observer: Observer) -> None:
+def check_room(needed: int, means: Means) -> None:
     """Raise Stopped, with a warning, unless the shelf has memory for so many bytes."""
-    if needed > shelf.memory:
-        observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
+    memory = means.shelf.memory
+    if needed > memory:
+        means.observer(Warned(too_little_memory("Counting", 2 * needed, 2 * memory, means.workers.threads)))
         raise Stopped(MEMORY_LIMIT)
 
 
@@ -124,10 +102,9 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     return 2 * pairs + threads * (own + 2 * child_families)
 
 
-def _judge_size(
-    size: int, problem: CountingProblem, found: Enumeration, workers: Workers, shelf: Shelf
-) -> Iterator[Enumeration]:
+def _judge_size(size: int, problem: CountingProblem, found: Enumeration, means: Means) -> Iterator[Enumeration]:
     """`found` with ever more parent sets of `size` variables judged, and the children that may take more."""
+    workers = means.workers
     if not found.paired:
         unpaired = ((size, child, problem, workers.halt) for child in found.children or _children(size, problem))
         children = workers.stream(pair_variables, unpaired, AHEAD * workers.threads, lambda child: None)
@@ -141,9 +118,9 @@ def _judge_size(
         for number in range(found.parts, parts):
             waiting.append(next(results))
             if len(waiting) == JOINED and number + 1 < parts:
-                found, waiting = with_parts(found, waiting, problem.slack, workers, shelf), []
+                found, waiting = with_parts(found, waiting, problem.slack, means), []
                 yield found
-        found = _with_child(with_parts(found, waiting, problem.slack, workers, shelf), size, problem)
+        found = _with_child(with_parts(found, waiting, problem.slack, means), size, problem)
         yield found
     left = found.ahead
     yield replace(found, complete_to=size, children=left, ahead=(), paired=False, done=not left)
@@ -185,15 +162,15 @@ def _arguments(size: int, problem: CountingProblem, found: Enumeration, workers:
         done = 0
 
 
-def with_parts(found: Enumeration, results: list[Found], slack: float, workers: Workers, shelf: Shelf) -> Enumeration:
+def with_parts(found: Enumeration, results: list[Found], slack: float, means: Means) -> Enumeration:
     """`found` with what the next tasks of the first child have found. Raises Stopped; BudgetError of the shelf."""
     child = found.children[0]
     x = child.index
     parents, costs = list(found.parents), list(found.costs)
     if results:
         varsets, own = (np.concatenate([getattr(r, name) for r in results]) for name in ("varsets", "costs"))
-        joined = workers.run(merged, (parents[x], costs[x]), (varsets, own), slack, workers.halt)
-        parents[x], costs[x] = map(shelf.put, joined)
+        given = (parents[x], costs[x]), (varsets, own), slack, means.workers.halt
+        parents[x], costs[x] = map(means.shelf.put, means.workers.run(merged, *given))
     before = np.zeros_like(child.pairs) if found.pairs is None else found.pairs
     return replace(
         found,

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.core.errors import BudgetError
-from extbnsl.core.events import Observer, StageAdvanced
+from extbnsl.core.claims import MEMORY_LIMIT
+from extbnsl.core.events import StageAdvanced
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
 from extbnsl.kernels.varsets import as_varsets, pack
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Stopped
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive.lattice import (
     Counts,
@@ -36,7 +35,7 @@ from extbnsl.parents.exhaustive.lattice import (
 )
 from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
-from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, start_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, Means
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
 from extbnsl.scores.determinants import Moments, determine
@@ -57,48 +56,23 @@ MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets
 STEPS = (5, 40, 15, 10, 30)  # the shares of its time that they take, about: measured on wdbc and spectf
 FINENESS = 1000  # of the share that is told
 
-OnProgress = Callable[[Enumeration], None]
 Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
 Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
 
 
-def enumerate_families(
-    problem: CountingProblem,
-    workers: Workers,
-    shelf: Shelf,
-    observer: Observer,
-    begun: Enumeration | None = None,
-    on_progress: OnProgress = lambda found: None,
-    levels: int | None = None,
-) -> Enumeration:
-    """Judge parent sets level by level until none can win, those of at most `levels` variables are judged, or the shelf
-    has no room for the next level.
+def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, levels: int | None = None) -> Steps:
+    """`found` with ever more parent sets judged, level by level until none can win, or those of at most `levels`
+    variables are judged. Stopped if the shelf has no room for the next level.
 
-    Goes on from `begun`. on_progress gets what is known, often; it may raise Stopped. What lasts lies on the shelf: 8
-    to 8 + 16 w bytes per varset that is needed of the largest two levels but the last (w words to a varset), a quarter
-    of a byte for each, needed or not, and the families; they are read in nearly ascending order, so that they may well
-    be on disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10
-    ns per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
+    What lasts lies on the shelf: 8 to 8 + 16 w bytes per varset that is needed of the largest two levels but the last
+    (w words to a varset), a quarter of a byte for each, needed or not, and the families; they are read in nearly
+    ascending order, so that they may well be on disk; what does not last takes as much memory again. Time: a few
+    hundred ns per varset that is needed, some 10 ns per family, and for a varset that is not needed between 0.02 ns and
+    some 10 ns, as its neighbours are.
     """
-    counting = _Counting(problem, rules_of(problem), workers, shelf, observer)
-    found = begun or start_enumeration(problem.limits.size)
     if found.level is None:
         found = replace(found, level=lowest_level(problem))
-    return last_known(counting.judged(found, levels), found, on_progress)
-
-
-def last_known(steps: Iterator[Enumeration], found: Enumeration, on_progress: OnProgress) -> Enumeration:
-    """The last of what is known ever more of, `found` being known before; with the reason if it is time to stop, or
-    there is no room. on_progress gets each of it, and may raise Stopped."""
-    try:
-        for known in steps:
-            found = known
-            on_progress(found)
-    except Stopped as stop:
-        return replace(found, stopped=stop.reason)
-    except BudgetError:
-        return replace(found, stopped=DISK_LIMIT)
-    return found
+    return _Counting(problem, rules_of(problem), means).judged(found, levels)
 
 
 def rules_of(problem: CountingProblem) -> Rules:
@@ -128,20 +102,19 @@ class _Counting:
 
     problem: CountingProblem
     rules: Rules
-    workers: Workers
-    shelf: Shelf
-    observer: Observer
+    means: Means
+
+    @property
+    def shelf(self) -> Shelf:
+        return self.means.shelf
 
     @property
     def largest(self) -> int:
         """The largest size of a parent set that may win."""
         return largest_size(self.problem)
 
-    def judged(self, found: Enumeration, levels: int | None) -> Iterator[Enumeration]:
-        """`found` with ever more levels judged; the last is ready for the next level, or done.
-
-        Stopped if the shelf has no room for what that takes.
-        """
+    def judged(self, found: Enumeration, levels: int | None) -> Steps:
+        """`found` with ever more levels judged; the last is ready for the next level, or done."""
         while not found.done and (levels is None or found.complete_to < levels):
             level = _level(found)
             if level.size >= self.largest:
@@ -155,16 +128,17 @@ class _Counting:
                 found = yield from self._judge(found)
                 found = yield from self._ready(found)
                 following = self._next_level(found)
-            self.observer(size_judged(found.varsets, level.size, self.largest))
+            self.means.observer(size_judged(found.varsets, level.size, self.largest))
             found = replace(found, complete_to=level.size, level=following, done=following is None)
             yield found
+        return found
 
     def _tell(self, share: float, size: int, step: int, part: int = 0, parts: int = 1) -> None:
         """Tell the observer that the parent sets of `size` are at a step, of a part of which so much is done."""
         steps = STEPS if size < self.largest else STEPS[: COUNT + 1]
         done = (sum(steps[:step]) + (part + share) / parts * steps[step]) / sum(steps)
         detail = size_of_at_most(size, self.largest)
-        self.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
+        self.means.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
 
     def _each(
         self, task: Callable, first: int, total: int, most: int, shared: tuple, told: tuple[int, ...]
@@ -176,7 +150,7 @@ class _Counting:
         most = max(1, most)
         firsts = range(first, total, most)
         arguments = ((lo, min(lo + most, total), *shared) for lo in firsts)
-        results = self.workers.stream(task, arguments, AHEAD * self.workers.threads, lambda result: None)
+        results = self.means.workers.stream(task, arguments, AHEAD * self.means.workers.threads, lambda result: None)
         for number, (lo, result) in enumerate(zip(firsts, results, strict=True)):
             if number % TOLD == 0:
                 self._tell(lo / total, *told)
@@ -305,10 +279,10 @@ class _Counting:
         children = np.unique(owners).tolist()
         chosen = (owners == child for child in children)
         arguments = (
-            ((parents[child], all_costs[child]), (varsets[own], costs[own]), self.rules.slack, self.workers.halt)
+            ((parents[child], all_costs[child]), (varsets[own], costs[own]), self.rules.slack, self.means.workers.halt)
             for child, own in zip(children, chosen, strict=True)
         )
-        joined = self.workers.stream(merged, arguments, self.workers.threads, lambda families: None)
+        joined = self.means.workers.stream(merged, arguments, self.means.workers.threads, lambda families: None)
         for child, families in zip(children, joined, strict=True):
             parents[child], all_costs[child] = map(self.shelf.put, families)
         return replace(found, parents=tuple(parents), costs=tuple(all_costs), families=found.families + int(costs.size))

@@ -27,16 +27,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.events import Observer, StageAdvanced
-from extbnsl.files.shelf import Shelf
+from extbnsl.core.events import StageAdvanced
 from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
 from extbnsl.parents.exhaustive.by_child import Found, check_room, child_of, with_parts
-from extbnsl.parents.exhaustive.by_level import OnProgress, largest_size, last_known
+from extbnsl.parents.exhaustive.by_level import largest_size
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
-from extbnsl.parents.exhaustive.state import Child, Enumeration
+from extbnsl.parents.exhaustive.state import Child, Enumeration, Means
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import TABLES
@@ -48,31 +47,16 @@ AHEAD = 16  # tasks out per thread, of the next children too; with 32 tasks a ch
 SPREAD_WORDS = 64  # bits of a word
 
 
-def enumerate_between(
-    problem: CountingProblem,
-    found: Enumeration,
-    workers: Workers,
-    shelf: Shelf,
-    observer: Observer,
-    on_progress: OnProgress = lambda found: None,
-) -> Enumeration:
-    """Judge all parent sets of all children of the problem, by a score whose formula is `by_cells`.
+def judge_between(problem: CountingProblem, found: Enumeration, means: Means) -> Iterator[Enumeration]:
+    """`found` with ever more parts of the children of the problem judged, by a score whose formula is `by_cells`.
 
-    `found` holds the wanted families of all parent sets of at most `found.complete_to` variables. on_progress gets what
-    is known, often; it may raise Stopped. When the stop signal comes, the result is what was known then; so it is, with
-    a warning, if that needs more memory than the shelf has, on which the families lie.
+    `found` holds the wanted families of all parent sets of at most `found.complete_to` variables. Stopped, with a
+    warning, if that needs more memory than the shelf has, on which the families lie.
     """
     assert problem.form is not None, "a score of cells"
     assert problem.form.by_cells, "a score with a Dirichlet prior"
-    found = replace(found, level=None)
-    return last_known(_judge_children(problem, found, workers, shelf, observer), found, on_progress)
-
-
-def _judge_children(
-    problem: CountingProblem, found: Enumeration, workers: Workers, shelf: Shelf, observer: Observer
-) -> Iterator[Enumeration]:
-    """`found` with ever more parts of children judged."""
-    check_room(_needed_bytes(problem, found, workers.threads), shelf, workers, observer)
+    workers = means.workers
+    check_room(_needed_bytes(problem, found, workers.threads), means)
     if not found.children:
         found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
     children, known = int((problem.limits >= 0).sum()), [found]
@@ -81,9 +65,9 @@ def _judge_children(
     while found.children:
         judged = children - len(found.children)
         for _ in range(found.parts, max(1, found.children[0].variables.size)):
-            found = known[0] = with_parts(found, [next(results)], problem.slack, workers, shelf)
+            found = known[0] = with_parts(found, [next(results)], problem.slack, means)
             detail = f"child {judged + 1} of {children}"
-            observer(StageAdvanced("scores", judged, children, "", detail=detail))
+            means.observer(StageAdvanced("scores", judged, children, "", detail=detail))
             yield found
         found = replace(found, children=found.children[1:], parts=0, pairs=None)
         if found.children:

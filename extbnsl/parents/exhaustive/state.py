@@ -8,11 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.codec import Whole, Within
-from extbnsl.files.shelf import Column, FamilyLists
+from extbnsl.core.events import Observer
+from extbnsl.files.shelf import Column, FamilyLists, Shelf
 from extbnsl.kernels.varsets import words
+from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.lattice import Counts
 
 CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # arrays of those that go on child by child
+
+
+@dataclass(frozen=True)
+class Means:
+    """What an enumeration works with: threads, a shelf for what lasts, and who hears how far it is."""
+
+    workers: Workers
+    shelf: Shelf
+    observer: Observer
 
 
 @dataclass(frozen=True)

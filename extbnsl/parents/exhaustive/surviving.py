@@ -1,7 +1,7 @@
 """From a data set to its surviving families: prepare the columns, enumerate, and give the names back."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -17,27 +17,29 @@ from extbnsl.kernels.varsets import as_varsets, renumber, sizes
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints
-from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
+from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.by_level import (
-    OnProgress,
-    enumerate_families,
+    judge_by_level,
     largest_size,
     lowest_level,
     rules_of,
     size_of_at_most,
 )
-from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
+from extbnsl.parents.exhaustive.cells_by_child import judge_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import alive_together
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
 MOST_NAMED = 1 << 19  # families that are named when there is no time or room for all, and one of each child: a second
+
+
+OnProgress = Callable[[Enumeration], None]
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def surviving_families(
     if order.size == 0:
         return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     problem = source.problem(slack)
-    counting = _Counting(problem, source, workers, shelf, observer, on_progress)
+    counting = _Counting(problem, source, Means(workers, shelf, observer), on_progress)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
@@ -113,9 +115,7 @@ class _Counting:
 
     whole: CountingProblem
     source: Source
-    workers: Workers
-    shelf: Shelf
-    observer: Observer
+    means: Means
     on_progress: OnProgress
 
     @cached_property
@@ -125,7 +125,8 @@ class _Counting:
     def begun(self, problem: CountingProblem, found: Enumeration) -> Enumeration:
         """The beginning, with the cheapest single parents of all children; stopped if the workers are."""
         for group in self.groups:
-            found = with_single_parents(self.source.for_group(problem, group), self.workers, self.shelf, found)
+            own = self.source.for_group(problem, group)
+            found = with_single_parents(own, self.means.workers, self.means.shelf, found)
             if found.stopped is not None:
                 return replace(found, singles=False)
         return found
@@ -135,7 +136,7 @@ class _Counting:
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
             own = self.source.for_group(problem, group)
-            own = self.source.with_limits(own, self.workers)
+            own = self.source.with_limits(own, self.means.workers)
             found = self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
@@ -152,12 +153,10 @@ class _Counting:
         levels = levels_worthwhile(problem) if prior else None
         levels_alone = not prior and (form is not None or isinstance(problem.table, Moments))
         if by_level or levels_alone:
-            found = enumerate_families(
-                problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
-            )
+            found = last_known(judge_by_level(problem, found, self.means, levels), found, self.on_progress)
             if levels_alone and found.stopped in (MEMORY_LIMIT, DISK_LIMIT):
                 size = size_of_at_most(found.complete_to + 1, largest_size(problem))
-                self.observer(
+                self.means.observer(
                     Warned(
                         f"There is no room to count {size}, so that larger families are missing and only a lower bound "
                         "is proved: give more --memory or --disk, or fewer parents with --max-parents."
@@ -165,9 +164,9 @@ class _Counting:
                 )
             if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
-        found = replace(found, stopped=None)
-        by_child = enumerate_between if prior else enumerate_depth_first
-        return by_child(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
+        found = replace(found, stopped=None, level=None, complete_to=max(0, found.complete_to))
+        judge = judge_between if prior else judge_by_child
+        return last_known(judge(problem, found, self.means), found, self.on_progress)
 
     def unjudged(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
         """What the families of each child that were not judged cost at least; infinity where all were."""
@@ -186,6 +185,20 @@ class _Counting:
                 must = self.source.constraints.parents_required(child)
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
+
+
+def last_known(steps: Iterator[Enumeration], found: Enumeration, on_progress: OnProgress) -> Enumeration:
+    """The last of what is known ever more of, `found` being known before; with the reason if it is time to stop, or
+    there is no room. on_progress gets each of it, and may raise Stopped."""
+    try:
+        for known in steps:
+            found = known
+            on_progress(found)
+    except Stopped as stop:
+        return replace(found, stopped=stop.reason)
+    except BudgetError:
+        return replace(found, stopped=DISK_LIMIT)
+    return found
 
 
 def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
