@@ -12,8 +12,14 @@ from extbnsl.data import Data
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
-from extbnsl.parents.ordered.choosing import STAGE, Choice, OrderProblem, choose_parents, order_problem
-from extbnsl.parents.ordered.enumerated import enumerate_parents
+from extbnsl.parents.ordered.choosing import (
+    STAGE,
+    Choice,
+    OrderProblem,
+    choose_parents,
+    enumerate_parents,
+    order_problem,
+)
 from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN, OrderMethods
 from extbnsl.proof.commits import Commits
 from extbnsl.results.result import Result

@@ -1,7 +1,12 @@
-"""The parents of every variable among those before it in an order, child by child on all workers."""
+"""The parents of every variable among those before it in an order, child by child on all workers.
+
+Or, for every score and all knowledge, by enumerating all families that can win. That is slower than a search child by
+child, which knows what parents can gain.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +16,18 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Observer, StageAdvanced
 from extbnsl.data import Data, Dataset, distinct_rows
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
 from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.parents.exhaustive.source import check_kind
+from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_by_suzuki, find_greedily
+from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named
@@ -111,13 +121,31 @@ def choose_parents(
     ], stopped
 
 
+def enumerate_parents(
+    problem: OrderProblem, claim: Claim, workers: Workers, memory: int, observer: Observer
+) -> tuple[list[Choice], str | None]:
+    """A choice for each variable, in the order, and the reason if the enumeration was stopped: then they are the best
+    of what was enumerated. `states` are the parent sets that could have won under the order."""
+    shelf = Shelf(memory // 2, Store(Path(), 0))
+    found = surviving_families(problem.data, claim, workers, shelf, observer, constraints=problem.constraints)
+    choices = []
+    for child in problem.order:
+        costs = found.scores.costs[child]
+        best = int(np.argmin(costs))
+        parents = unpack(found.scores.parents[child][best])
+        choices.append(Choice(child, parents, float(costs[best]), costs.size, found.stopped is None, None))
+    return choices, found.stopped
+
+
 def choose(problem: OrderProblem, method: str, place: int, halt: NDArray[np.uint8]) -> Choice:
     """What the method finds for the child at a place of the order, or what is left of it once halt[0] is 1."""
     child, score = problem.order[place], problem.score
     assert isinstance(score, ParameterScore), "other scores are enumerated"
     before = [v for v in problem.order[:place] if problem.constraints.allowed[v, child]]
-    likely = candidates(problem.dataset, child, before, score)
-    limit = depth_limit(problem.dataset, child, likely, score, int(problem.constraints.limits[child]))
+    own, most = alone(problem.dataset, child), int(problem.constraints.limits[child])
+    likely = candidates(problem.dataset, own, before, score)
+    arities = sorted(len(problem.dataset.states[v]) for v in likely)
+    limit = min(most_parents(score, own, 0.0, arities), most)  # the first is the safe form of Tian's eq. 25
     if limit == 0:
         nothing = _without_parents(problem, place)
         return replace(nothing, states=1, complete=True, trapped=False if problem.methods.exact else None)
@@ -125,8 +153,7 @@ def choose(problem: OrderProblem, method: str, place: int, halt: NDArray[np.uint
     *k3, misfits = find_greedily(limit, halt, table)
     found = greedy = Found(*k3)
     if method == SUZUKI and greedy.complete:
-        most = min(int(problem.constraints.limits[child]), len(likely))
-        found = Found(*find_by_suzuki(limit, most, halt, table))
+        found = Found(*find_by_suzuki(limit, min(most, len(likely)), halt, table))
     elif method != K3 and greedy.complete:
         tree = np.argsort(np.round(misfits / TIE), kind="stable")  # rounding errors of equal misfits do not count
         found = Found(*branch_and_bound(greedy.cost, greedy.parents, tree, limit, problem.own, halt, table))
@@ -152,8 +179,8 @@ class ChildTable(NamedTuple):
     """A child X and the m candidates for its parents, in the given order, with d weighted distinct rows over them.
 
     states (m, d) uint16 of the candidates and child (d,) uint16 of X; weights (d,) uint32, whose sum N is below 2^32;
-    arities (m,) int64 and child_arity: declared numbers of states; parameter: nats of a free parameter; mlogm (N + 1,)
-    float64: m ln m.
+    arities (m,) int64 and child_arity: declared numbers of states; alone: N H(X), in nats; parameter: nats of a free
+    parameter; mlogm (N + 1,) float64: m ln m.
     """
 
     states: NDArray[np.uint16]
@@ -161,17 +188,18 @@ class ChildTable(NamedTuple):
     weights: NDArray[np.uint32]
     arities: NDArray[np.int64]
     child_arity: int
+    alone: float
     parameter: float
     mlogm: NDArray[np.float64]
 
 
-def candidates(dataset: Dataset, child: int, predecessors: Sequence[int], score: ParameterScore) -> list[int]:
-    """Those predecessors, in their order, that can be in a parent set that costs less than the empty one.
+def candidates(dataset: Dataset, own: Cells, predecessors: Sequence[int], score: ParameterScore) -> list[int]:
+    """Those predecessors, in their order, that can be in a parent set that costs less than the empty one; own: the
+    child without parents.
 
     A constant adds nothing to what is known of the child; and where the penalty of a single parent alone is the cost of
     the empty set, no set with that parent costs less. O(predecessors).
     """
-    own = alone(dataset, child)
     nothing = score.cost(own)
     arities = [len(dataset.states[v]) for v in predecessors]
     promising = {arity: score.least(replace(own, configurations=arity), 0.0) < nothing for arity in set(arities)}
@@ -193,18 +221,10 @@ def child_table(
         weights=weights.astype(np.uint32),
         arities=np.array([len(dataset.states[v]) for v in chosen], np.int64),
         child_arity=len(dataset.states[child]),
+        alone=alone(dataset, child).misfit,
         parameter=score.parameter(dataset.records),
         mlogm=mlogm,
     )
-
-
-def depth_limit(dataset: Dataset, child: int, chosen: Sequence[int], score: ParameterScore, max_parents: int) -> int:
-    """The most parents, among the candidates, that a set which costs less than the empty one can have.
-
-    It is the safe form of Tian's eq. 25 (see `most_parents`), and at most `max_parents`.
-    """
-    arities = sorted(len(dataset.states[v]) for v in chosen)
-    return min(most_parents(score, alone(dataset, child), 0.0, arities), max_parents)
 
 
 def _without_parents(problem: OrderProblem, place: int) -> Choice:

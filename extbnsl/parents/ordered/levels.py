@@ -80,18 +80,6 @@ def new_levels(depth, table):
 
 
 @inner
-def misfit_alone(table):
-    """N H(X): the misfit of the empty parent set."""
-    counts = np.zeros(table.child_arity, np.int64)
-    for i in range(table.weights.size):
-        counts[table.child[i]] += table.weights[i]
-    misfit = table.mlogm[table.mlogm.size - 1]
-    for count in counts:
-        misfit -= table.mlogm[count]
-    return misfit
-
-
-@inner
 def split(top, q, levels, table):
     """Count the entries of level `top` by candidate q and the child, in levels.counts; returns N H(X | T + q)."""
     arity, child_arity = table.arities[q], np.int64(table.child_arity)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
-from extbnsl.parents.ordered.levels import join, misfit_alone, new_levels, push, refine, smallest_after, split
+from extbnsl.parents.ordered.levels import join, new_levels, push, refine, smallest_after, split
 from extbnsl.scores.penalty import added, family_penalty, grown
 
 TIE = 1e-9  # nats; costs that differ by less are equal
@@ -103,7 +103,7 @@ def find_greedily(limit, halt, table):
     parents, size = np.empty(limit, np.int64), 0
     alone, free = np.full(m, np.inf), np.ones(m, np.bool_)
     penalty = family_penalty(table.parameter, table.child_arity, 1.0)
-    cost, terms = misfit_alone(table) + penalty, 1
+    cost, terms = table.alone + penalty, 1
     while size < limit and not halt[0]:
         least, best = np.inf, -1
         for q in range(m):
@@ -200,7 +200,7 @@ def find_by_suzuki(limit, most, halt, table):
     m, depth = table.arities.size, min(limit + 1, most)
     levels, following = new_levels(depth + 1, table), np.zeros(depth + 1, np.int64)
     misfits, penalties, path = np.empty(depth + 1), np.empty(depth + 1), np.empty(depth + 1, np.int64)
-    misfits[0], penalties[0] = misfit_alone(table), family_penalty(table.parameter, table.child_arity, 1.0)
+    misfits[0], penalties[0] = table.alone, family_penalty(table.parameter, table.child_arity, 1.0)
     smallest = smallest_after(table.arities)
     incumbent = new_incumbent(misfits[0] + penalties[0], path[:0], depth)
     top, visited = 0, 1
