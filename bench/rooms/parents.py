@@ -15,6 +15,7 @@ from extbnsl.core.events import Event, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Dataset, Numbers
 from extbnsl.kernels.varsets import pack
+from extbnsl.lab.baselines import suzuki
 from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
@@ -127,6 +128,11 @@ def _ordered(method: str, variables: int, tiny: bool) -> None:
     asked = order_problem(dataset, tuple(range(dataset.variables)), Claim(), OrderMethods(method))
     with Workers(1) as workers:
         choose_parents(asked, workers, inputs.MEMORY, ignore)
+
+
+def _ordered_by_suzuki(tiny: bool) -> None:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(17, 2000)
+    suzuki.order_by_suzuki(dataset, tuple(range(dataset.variables)), Claim(), OrderMethods("suzuki"))
 
 
 def _single_misfits(tiny: bool) -> Work:
@@ -304,11 +310,11 @@ BENCHMARKS = (
         "parents.ordered.searches.find_greedily", choosing, "term", lambda _, got: got[2], partial(_ordered, "k3", 60)
     ),
     of_run(
-        "parents.ordered.searches.find_by_suzuki",
-        choosing,
+        "lab.baselines.suzuki.find_by_suzuki",
+        suzuki,
         "state",
         lambda _, got: got[2],
-        partial(_ordered, "suzuki", 17),
+        _ordered_by_suzuki,
     ),
     of_run(
         "parents.ordered.searches.branch_and_bound",

@@ -64,8 +64,8 @@ def run(given: argparse.Namespace) -> int:
 def _run_in(run: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
     from extbnsl.data.text import source_name
     from extbnsl.orders.given import positions
+    from extbnsl.python.api import finder
     from extbnsl.solver.families import check_claim
-    from extbnsl.solver.ordered import order_network
 
     file = source_name(given.order)
     names = _names(given.order, file)
@@ -77,7 +77,7 @@ def _run_in(run: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
     claim, methods = options.claim_of(given), options.options_of(OrderMethods, given)
     check_claim(dataset, claim)
     asked = session.Asked(claim, methods, budgets, Place(run.path, remember=options.remembered(given)))
-    find = partial(order_network, dataset, order, claim, methods, budgets)
+    find = partial(finder(methods), dataset, order, claim, methods, budgets)
     return session.finish(run, dataset, asked, find, interrupts, given)
 
 

@@ -24,7 +24,7 @@ from extbnsl.core.sentences import Sentence
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.methods import SWAPS, BaselineMethods, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
-from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.parents.ordered.methods import SUZUKI, OrderMethods
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers
 from extbnsl.solver.methods import ApproximateMethods
@@ -117,17 +117,17 @@ def order(data: Any, order: Sequence[str], **options: Any) -> "Result":
     """
     from extbnsl.data import Data
     from extbnsl.orders.given import places_of, positions
-    from extbnsl.solver.ordered import order_network
 
     with _told_in_python():
         dataset = _problem_from(data, options)
         if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
-        return order_network(
+        methods = made_of(OrderMethods, options)
+        return finder(methods)(
             dataset,
             positions(places_of(order), dataset.names, "order", dataset.source),
             _claim_from(options),
-            made_of(OrderMethods, options),
+            methods,
             made_of(Budgets, options),
             observer=_observer_from(options),
         )
@@ -241,6 +241,10 @@ def finder(methods: Options, scope: Options | None = None) -> "Callable[..., Res
         module, name = (
             ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
         )
+    elif isinstance(methods, OrderMethods):
+        module, name = "solver.ordered", "order_network"
+        if methods.method == SUZUKI:
+            module, name = "lab.baselines.suzuki", "order_by_suzuki"
     elif isinstance(methods, ApproximateMethods):
         published = methods.search in SWAPS
         module, name = (

@@ -16,6 +16,7 @@ from extbnsl.parents.ordered.choosing import (
     STAGE,
     Choice,
     OrderProblem,
+    Search,
     choose_parents,
     enumerate_parents,
     order_problem,
@@ -36,18 +37,19 @@ def order_network(
     *,
     observer: Observer = ignore,
     stop: StopSignal = never,
+    search: Search | None = None,
 ) -> Result:
     """The network in which each variable has its best parents, or those of K3, among the variables before it.
 
     order: all variables, each once. The status is 'heuristic', since another order may have a better network; whether
     no network of this order costs less is `order_optimal`. The lower bound holds for every network. `stop` is polled; a
     reason other than None, or the time limit, ends the search with that status and the best parents so far. What was
-    found for each variable is in the statistics. Raises InputError for unusable arguments, BudgetError if the memory
-    does not do.
+    found for each variable is in the statistics. search: that of the method, if it is a published one to compare with.
+    Raises InputError for unusable arguments, BudgetError if the memory does not do.
     """
     asked = Request(data, claim, methods, replace(budgets, disk=0))
     asked.check()
-    problem = order_problem(data, order, claim, methods)
+    problem = order_problem(data, order, claim, methods, search)
     with opened(asked, Commits, observer=observer, stop=stop) as run:
         workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
         lower_bound = math.fsum(bounds_of_children(data, claim, workers))

@@ -18,11 +18,11 @@ from extbnsl.orders.given import positions
 from extbnsl.parents.ordered.methods import SEARCHES as ORDER_METHODS
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import LOWER_BOUNDS, Methods
+from extbnsl.python.api import finder
 from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.bootstrap import bootstrap_network
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.methods import SELECTIONS, ApproximateMethods
-from extbnsl.solver.ordered import order_network
 from extbnsl.solver.resamples import Resamples
 from extbnsl.solver.solve import compute_scores, solve
 from fuzz import truth
@@ -142,7 +142,7 @@ def _order(asked, data, options, rng):
     least = truth.order_cost(asked.costs, order)
     try:
         chosen = positions(names, data.names, "order", "data")
-        result = order_network(data, chosen, asked.claim, OrderMethods(method), budgets_of(options))
+        result = finder(OrderMethods(method))(data, chosen, asked.claim, OrderMethods(method), budgets_of(options))
     except InputError as error:
         fits = method in ("auto", "enumeration") and math.isfinite(least)
         hold(not fits, "refused", str(error))

@@ -13,6 +13,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import StageAdvanced, ignore
 from extbnsl.data import from_array, read_csv
+from extbnsl.lab.baselines.suzuki import find_by_suzuki
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import child_table, choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
@@ -27,7 +28,8 @@ PLENTY = 1 << 40
 
 def choices(dataset, order, methods, claim=Claim(), threads=1, stop=lambda: None, observer=ignore):
     with Workers(threads, stop) as workers:
-        return choose_parents(order_problem(dataset, order, claim, methods), workers, PLENTY, observer)
+        search = find_by_suzuki if methods.method == "suzuki" else None
+        return choose_parents(order_problem(dataset, order, claim, methods, search), workers, PLENTY, observer)
 
 
 def chosen(dataset, order, methods, **options):

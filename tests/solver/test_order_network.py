@@ -11,6 +11,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.python.api import finder
 from extbnsl.solver.ordered import order_network
 from extbnsl.verify.verdict import verify
 
@@ -71,8 +72,8 @@ def test_what_is_stopped_at_once_has_a_network_and_a_bound_all_the_same(reason):
 def test_what_is_found_depends_on_nothing_but_the_question():
     dataset = random_dataset(np.random.default_rng(8), 14, 400)
     results = [
-        order_network(dataset, range(14), methods=OrderMethods(*methods), budgets=Budgets(threads=threads))
-        for methods in (("dfbnb-k3", "own"), ("dfbnb-k3", "fixed"), ("suzuki",))
+        finder(methods)(dataset, range(14), Claim(), methods, Budgets(threads=threads))
+        for methods in (OrderMethods("dfbnb-k3", "own"), OrderMethods("dfbnb-k3", "fixed"), OrderMethods("suzuki"))
         for threads in (1, 2)
     ]
     assert len({result.network for result in results}) == 1

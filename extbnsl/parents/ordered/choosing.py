@@ -4,7 +4,7 @@ Or, for every score and all knowledge, by enumerating all families that can win.
 child, which knows what parents can gain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
-from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_by_suzuki, find_greedily
+from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_greedily
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.gaussian import GaussianBIC
@@ -41,7 +41,7 @@ SLOT_BYTES = 150  # of hash tables, counts, sorted keys and the like, for each r
 @dataclass(frozen=True)
 class OrderProblem:
     """What all children have in common: the data, the variables in their order, the claim's score, what the order and
-    the claim leave of parents, methods, and m ln m for every number of records."""
+    the claim leave of parents, methods, m ln m for every number of records, and the search if it is a published one."""
 
     data: Data
     order: tuple[int, ...]
@@ -49,6 +49,7 @@ class OrderProblem:
     constraints: Constraints
     methods: OrderMethods
     mlogm: NDArray[np.float64]
+    search: "Search | None"
 
     @property
     def dataset(self) -> Dataset:
@@ -79,13 +80,16 @@ class Choice:
     trapped: bool | None
 
 
-def order_problem(data: Data, order: Sequence[int], claim: Claim, methods: OrderMethods) -> OrderProblem:
+def order_problem(
+    data: Data, order: Sequence[int], claim: Claim, methods: OrderMethods, search: "Search | None" = None
+) -> OrderProblem:
     """The problem, with the method that "auto" is; InputError if there is no such score, or the order is against the
-    knowledge."""
+    knowledge. search: that of the method, if it is a published one to compare with."""
     constraints = under_order(constraints_of(claim, data.names), order, data.names)
     check_kind(data, claim)
+    assert (methods.method == SUZUKI) == (search is not None), "who asks for it brings it"
     chosen, score = methods.for_claim(claim), score_named(claim.score, claim.ess)
-    return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records))
+    return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records), search)
 
 
 def choose_parents(
@@ -152,8 +156,8 @@ def choose(problem: OrderProblem, method: str, place: int, halt: NDArray[np.uint
     table = child_table(problem.dataset, child, likely, score, problem.mlogm)
     *k3, misfits = find_greedily(limit, halt, table)
     found = greedy = Found(*k3)
-    if method == SUZUKI and greedy.complete:
-        found = Found(*find_by_suzuki(limit, min(most, len(likely)), halt, table))
+    if method != K3 and problem.search is not None and greedy.complete:
+        found = Found(*problem.search(limit, min(most, len(likely)), halt, table))
     elif method != K3 and greedy.complete:
         tree = np.argsort(np.round(misfits / TIE), kind="stable")  # rounding errors of equal misfits do not count
         found = Found(*branch_and_bound(greedy.cost, greedy.parents, tree, limit, problem.own, halt, table))
@@ -191,6 +195,11 @@ class ChildTable(NamedTuple):
     alone: float
     parameter: float
     mlogm: NDArray[np.float64]
+
+
+# Of at most so many parents that can win, and of so many that may be: what the search for a child's parents finds, as
+# `Found` has it.
+Search = Callable[[int, int, NDArray[np.uint8], ChildTable], tuple[float, NDArray[np.int64], int, bool]]
 
 
 def candidates(dataset: Dataset, own: Cells, predecessors: Sequence[int], score: ParameterScore) -> list[int]:

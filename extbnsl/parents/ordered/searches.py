@@ -1,4 +1,4 @@
-"""The searches for one child's parents: K3, which is greedy, Tian's DFBnB_K3 and Suzuki's B&B_D.
+"""The searches for one child's parents: K3, which is greedy, and Tian's DFBnB_K3.
 
 K3 adds parents one by one, each the one that helps most (Bouckaert 1994; Tian 2000, figure 1).
 
@@ -12,14 +12,12 @@ can win against the incumbent (eq. 13). N H(X | T, W) changes only where a candi
 bound of T if q is the first of W. Otherwise it is computed if anything below could win at all. Tian's algorithm
 computes two entropy terms for each state that has something below, whether they are known or not; `terms` counts so.
 
-B&B_D is branch and bound with zero as the least misfit (Suzuki 1996; Tian 2000, eq. 6).
-
 Costs that differ by less than TIE are equal; then fewer parents win, and among as many those that come first in the
 order. So all exact methods choose the same parents.
 
-All look at halt, uint8 (1,): once it is 1, from another thread, a search ends with what it has. All return the cost of
-the best parent set in nats, its candidates, int64, the terms or states as Tian counts them, and whether the search came
-to its end.
+Both look at halt, uint8 (1,): once it is 1, from another thread, a search ends with what it has. Both return the cost
+of the best parent set in nats, its candidates, int64, the terms as Tian counts them, and whether the search came to its
+end.
 """
 
 from typing import NamedTuple
@@ -29,7 +27,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.ordered.levels import join, new_levels, push, refine, smallest_after, split
-from extbnsl.scores.penalty import added, family_penalty, grown
+from extbnsl.scores.penalty import family_penalty, grown
 
 TIE = 1e-9  # nats; costs that differ by less are equal
 
@@ -184,44 +182,3 @@ def branch_and_bound(cost, parents, tree, limit, own, halt, table):
             if own and not first:
                 bounds[top] = join(top, labels[place + 1], numbers[place + 1], levels, table)
     return incumbent.cost[0], incumbent.members[: incumbent.size[0]].copy(), terms, halt[0] == 0
-
-
-@njit
-def find_by_suzuki(limit, most, halt, table):
-    """B&B_D for parent sets of at most `most` candidates.
-
-    A state T is left for T + q, with q after all of T in the given order, unless q adds to the penalty what T has of
-    misfit or more. limit: the most parents that a set which costs less than the empty one can have. A state below has
-    at most one parent more: what T adds to the penalty is less than the misfit of the empty set.
-    A state is visited without counting where it can neither win, for its penalty, nor have a state below, for its
-    misfit is at most that of T.
-    """
-    halt, table = borrowed((halt, table))
-    m, depth = table.arities.size, min(limit + 1, most)
-    levels, following = new_levels(depth + 1, table), np.zeros(depth + 1, np.int64)
-    misfits, penalties, path = np.empty(depth + 1), np.empty(depth + 1), np.empty(depth + 1, np.int64)
-    misfits[0], penalties[0] = table.alone, family_penalty(table.parameter, table.child_arity, 1.0)
-    smallest = smallest_after(table.arities)
-    incumbent = new_incumbent(misfits[0] + penalties[0], path[:0], depth)
-    top, visited = 0, 1
-    while top >= 0 and not halt[0]:
-        q = following[top]
-        if q == m or top == depth:
-            top -= 1
-            continue
-        following[top] += 1
-        if misfits[top] <= added(penalties[top], table.arities[q]):
-            continue
-        visited += 1
-        penalty = grown(penalties[top], table.arities[q])
-        least_added = added(penalty, smallest[q + 1])
-        if misfits[top] <= least_added and not may_win(penalty, top + 1, incumbent):
-            continue
-        path[top] = q
-        misfits[top + 1], penalties[top + 1] = split(top, q, levels, table), penalty
-        offer(misfits[top + 1] + penalty, path, top + 1, incumbent)
-        if top + 1 < depth and misfits[top + 1] > least_added:
-            push(top, q, levels, table)
-            top += 1
-            following[top] = q + 1
-    return incumbent.cost[0], incumbent.members[: incumbent.size[0]].copy(), visited, halt[0] == 0
