@@ -29,7 +29,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.by_level import judge_by_level
-from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, judge_last, next_alive
+from extbnsl.parents.exhaustive.lattice import Counts, Rules, judge_families, judge_last, next_alive
 from extbnsl.parents.exhaustive.marking import mark_needed
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
@@ -119,10 +119,10 @@ def test_the_last_level_has_the_families_that_any_level_has(seed, shape, data):
 
     below, here, above = counts(max(0, size - 2)), counts(size - 1), counts(size)
     arities, table, width = np.sort(rng.integers(2, 5, n)), binomial_table(n, size), -(-n // 64)
-    everyone, none = np.full((n, width), 2**64 - 1, np.uint64), np.zeros((n, width), np.uint64)
-    required = Required(False, np.zeros(n, np.int64), none)
+    everyone = np.full((n, width), 2**64 - 1, np.uint64)
+    free = np.zeros((n, width), np.uint64), np.zeros(n, np.int64), False  # nobody must have parents
     step = float(rng.integers(0, 2))
-    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, everyone, required, arities, step)
+    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, everyone, *free, arities, step)
     total = here.joint.size
     alive = np.stack([pack([x for x in range(n) if rng.random() < 0.7], n) for _ in range(total)])
     for i, members in enumerate(sorted(itertools.combinations(range(n), size - 1), key=rank_of)):

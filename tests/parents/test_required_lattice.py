@@ -22,7 +22,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.by_level import judge_by_level
-from extbnsl.parents.exhaustive.lattice import Required, Rules
+from extbnsl.parents.exhaustive.lattice import Rules
 from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -47,10 +47,10 @@ def test_what_children_need_that_must_have_parents(seed, n, size, extended):
     there = np.zeros(math.comb(n, size - 1), bool)
     there[[rank_of(naive.members(v)) for v in present]] = True
     column = np.array([pack(own, n) for own in alive.values()], np.uint64).reshape(-1, 1)
-    required = Required(True, must.sum(axis=0), as_varsets(must))
+    pairs = as_varsets(may), as_varsets(must), must.sum(axis=0), True
     binomials = binomial_table(n, n)
     arities = np.full(n, 2)
-    rules = Rules(1.0, arities, limits, np.zeros(n), binomials, 0.0, as_varsets(may), required, arities, 0.0)
+    rules = Rules(1.0, arities, limits, np.zeros(n), binomials, 0.0, *pairs, arities, 0.0)
     ranks = needed_by_required(0, len(present), size, column, places_of(there), extended, rules)
     wanted = set()
     for v in level(n, size):

@@ -26,7 +26,6 @@ from extbnsl.machine.workers import Stopped
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive.lattice import (
     Counts,
-    Required,
     Rules,
     drop_hopeless,
     judge_families,
@@ -78,10 +77,10 @@ def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, l
 def rules_of(problem: CountingProblem) -> Rules:
     """What decides which families of the problem are wanted, as kernels take it."""
     binomials = binomial_table(problem.limits.size, int(problem.limits.max()) + 1)
-    may, must = as_varsets(problem.allowed), problem.required
-    required = Required(bool(must.any()), must.sum(axis=0), as_varsets(must))
-    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack, may, required
-    return Rules(problem.parameter, *shared, problem.factors, problem.step, problem.form)
+    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack
+    must = problem.required
+    pairs = as_varsets(problem.allowed), as_varsets(must), must.sum(axis=0), bool(must.any())
+    return Rules(problem.parameter, *shared, *pairs, problem.factors, problem.step, problem.form)
 
 
 def lowest_level(problem: CountingProblem) -> Level:
@@ -183,7 +182,7 @@ class _Counting:
         size, rules = level.size + 1, self.rules
         ranks = int(rules.binomials[-1, size])
         blocks = -(-ranks // BLOCK)
-        self._need((24 if rules.required.some else 16) * blocks)
+        self._need((24 if rules.some_required else 16) * blocks)
         column, needed = self.shelf.column((blocks, 2), np.uint64), 0
         within = pack(np.flatnonzero((rules.limits >= size) & (not last)).tolist(), rules.limits.size)
         more = self._marked_by_required(level, last, blocks)
@@ -198,12 +197,12 @@ class _Counting:
     def _marked_by_required(self, level: Level, last: bool, blocks: int) -> NDArray[np.uint64] | None:
         """Bits in blocks of 64 ranks for the varsets one larger that children need which must have parents, None if
         there are no such children. One that must have as many has these for its first parent set."""
-        required, size = self.rules.required, level.size + 1
-        if not required.some:
+        size = level.size + 1
+        if not self.rules.some_required:
             return None
         marked = np.zeros(blocks, np.uint64)
         if not last:
-            born = np.flatnonzero((required.least == size) & (self.problem.limits >= size))
+            born = np.flatnonzero((self.rules.required == size) & (self.problem.limits >= size))
             firsts = (np.flatnonzero(self.problem.required[:, x]) for x in born)
             set_ranks(np.array([rank_of(own, self.rules.binomials) for own in firsts], np.int64), marked)
         shared, total = (size, level.alive, level.here.places, not last, self.rules), level.alive.shape[0]
@@ -316,7 +315,7 @@ class _Counting:
         else:
             alive, most = following.column.array(), 1 << 20
             some = any(alive[lo : lo + most].any() for lo in range(0, alive.shape[0], most))
-        some = some or bool((self.rules.required.least > size).any())
+        some = some or bool((self.rules.required > size).any())
         return Level(size, level.here, above, following.column.array()) if some else None
 
     def _drop(self, found: Enumeration, filled: Filled, size: int, counts: tuple[Counts, Counts]) -> bool:

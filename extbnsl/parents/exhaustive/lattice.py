@@ -60,24 +60,12 @@ class Counts(NamedTuple):
     joint: NDArray[np.float64]
 
 
-class Required(NamedTuple):
-    """The parents that must be; of n variables.
-
-    some: whether there are any; least (n,) int64: how many each child must have; of (n, w) uint64: the children that
-    must have each variable as a parent.
-    """
-
-    some: bool
-    least: NDArray[np.int64]
-    of: NDArray[np.uint64]
-
-
 class Rules(NamedTuple):
     """What decides which families are wanted, as a CountingProblem of n variables says it.
 
     binomials: see ranks.py;
-    may (n, w) uint64: the children that each variable may be a parent of;
-    required: the parents that must be;
+    may, must (n, w) uint64: the children that each variable may be, and must be, a parent of;
+    required (n,) int64: how many parents each child must have; some_required: whether any must have some;
     factors (n,) int64 and step: a parent multiplies a penalty by its factor and adds the step, in nats. Factors ascend.
     Those of states are the arities, and the step is 0; linear regressions have the factor 1.
     """
@@ -89,7 +77,9 @@ class Rules(NamedTuple):
     binomials: NDArray[np.int64]
     slack: float
     may: NDArray[np.uint64]
-    required: Required
+    must: NDArray[np.uint64]
+    required: NDArray[np.int64]
+    some_required: bool
     factors: NDArray[np.int64]
     step: float
     form: Formula | None = None
@@ -207,7 +197,7 @@ def judge_families(first, last, size, alive, tables, rules):
     (places_below, below), (places, here), (places_above, above) = tables
     parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
     slack, factors, step, form = rules.slack, rules.factors, rules.step, rules.form
-    some_required, must = rules.required.some, rules.required.of
+    some_required, must = rules.some_required, rules.must
     words = alive.shape[1]
     extend, found = np.zeros((last - first, words), np.uint64), _room((last - first) * arities.size, words)
     varsets, owners, costs = found
@@ -275,7 +265,7 @@ def judge_last(first, last, size, alive, tables, rules):
     (places_below, below), (places_here, here), (places, above) = tables
     parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
     slack, factors, step, form = rules.slack, rules.factors, rules.step, rules.form
-    some_required, must = rules.required.some, rules.required.of
+    some_required, must = rules.some_required, rules.must
     found = _room((last - first) * size, alive.shape[1])
     varsets, owners, costs = found
     walk = start_walk(size, binomials)
@@ -347,7 +337,7 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
     1), up to the first that leaves no child. Returns whether any child is left.
     """
     parameter, arities, slack = rules.parameter, rules.arities, rules.slack
-    some_required, must = rules.required.some, rules.required.of
+    some_required, must = rules.some_required, rules.must
     n, step = arities.size, rules.step
     some = True
     k = np.int64(0)
@@ -379,7 +369,7 @@ def children_within(size, limits, required, words):
     """The children (w,) that may have `size` parents, and must not have more."""
     within = np.zeros(words, np.uint64)
     for x in range(limits.size):
-        within[x >> 6] |= u64(required.least[x] <= size <= limits[x]) << u64(x & 63)
+        within[x >> 6] |= u64(required[x] <= size <= limits[x]) << u64(x & 63)
     return within
 
 
@@ -392,7 +382,7 @@ def extended_below(size, walk, extend, places, rules, facets, left):
     which it must have: Q - Y lacks it too, for a Y that need not be, and there the child was not extended. facets[k]
     gets the place of Q without its k-th member, ABSENT if it is not counted.
     """
-    members, must, may = walk.members, rules.required.of, rules.may
+    members, must, may = walk.members, rules.must, rules.may
     for k in range(size):
         y, rank = members[k], rank_without(k, walk)
         left[y >> 6] &= ~(u64(1) << u64(y & 63))
@@ -416,7 +406,7 @@ def next_alive(first, last, size, extend, below, level, rules, form):
     below, rules = borrowed((below, rules))
     (places_here, here), (places, above) = below, level
     arities, limits, binomials, slack = rules.arities, rules.limits, rules.binomials, rules.slack
-    some_required, must = rules.required.some, rules.required.of
+    some_required, must = rules.some_required, rules.must
     words = extend.shape[1]
     alive = np.empty((last - first, words), np.uint64)
     walk = start_walk(size, binomials)

@@ -92,13 +92,13 @@ def needed_by_required(first, last, size, alive, places, extended, rules):
     may be a parent set of X is told by the P that lacks the largest member which X may do without.
     """
     alive, places, extended, rules = borrowed((alive, places, extended, rules))
-    binomials, may, required, limits = rules.binomials, rules.may, rules.required, rules.limits
+    binomials, may, must, limits = rules.binomials, rules.may, rules.must, rules.limits
     n, words = limits.size, alive.shape[1]
     walk, larger = start_walk(size - 1, binomials), start_walk(size, binomials)
     members = walk.members
     own = np.zeros(words, np.uint64)
     for x in range(n):
-        own[x >> 6] |= u64(required.least[x] > 0) << u64(x & 63)
+        own[x >> 6] |= u64(rules.required[x] > 0) << u64(x & 63)
     ranks, count = np.empty(max(1024, n), np.int64), 0
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
@@ -117,14 +117,14 @@ def needed_by_required(first, last, size, alive, places, extended, rules):
                 count += 1
                 if not extended or size > limits[x]:
                     continue
-                j = _behind_free(x, members, size - 1, required.of)
+                j = _behind_free(x, members, size - 1, must)
                 for y in range(members[j - 1] + 1 if j else 0, n):
                     while j < size - 1 and members[j] < y:
                         j += 1
                     if members[j] != y and y != x and has_child(may, y, x):
                         grown = rank_with(y, j, walk, binomials)
                         go_to(grown, larger, binomials)
-                        if _alive_below(x, size, larger, alive, places, required.of):
+                        if _alive_below(x, size, larger, alive, places, must):
                             ranks[count] = grown
                             count += 1
     return ranks[:count]
