@@ -153,6 +153,8 @@ def test_what_cannot_be_is_refused():
         approximate_network(dataset, methods=ApproximateMethods("best"))
     with pytest.raises(InputError, match="search: 'k3' is not known"):
         approximate_network(dataset, methods=ApproximateMethods(search="k3"))
+    with pytest.raises(InputError, match="max_parents: -1 is not a whole number of at least 0"):
+        approximate_network(dataset, Claim(max_parents=-1))
     with pytest.raises(InputError, match="is for data, but local scores are given"):
         approximate_network(scores_of(random_families(np.random.default_rng(1), 3)), Claim("aic"))
     needs = "Exploring parent sets needs at least .* with 1 threads for this problem, and --memory grants 1000B"

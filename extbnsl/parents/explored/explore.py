@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.compiling import clock
-from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data, Numbers
 from extbnsl.machine.budgets import too_little_memory
@@ -69,15 +69,6 @@ class Effort:
     families: int | None = None
     until: float | None = None
 
-    def check(self) -> None:
-        """Raise InputError if this cannot be asked for."""
-        if self.sets is not None and self.sets < 0:
-            raise InputError(f"sets: {self.sets} parent sets for each child are negative; give 0 or more.")
-        if self.seconds is not None and not self.seconds >= 0:
-            raise InputError(f"seconds: {self.seconds} for each child are negative; give 0 or more.")
-        if self.families is not None and self.families < 1:
-            raise InputError(f"families: {self.families} for each child are too few; give 1 or more.")
-
 
 @dataclass(frozen=True)
 class Exploration:
@@ -127,16 +118,11 @@ class Exploring(NamedTuple):
 def exploration(
     dataset: Data, selection: str = "independence", claim: Claim = Claim(), first: float = 0.0
 ) -> Exploration:
-    """The exploration of data; InputError for a selection, a claim or a share that there is not.
+    """The exploration of data; InputError for what cannot be scored as the claim says.
 
     The paper's selections have `first` 0. A search over orders is better off with small sets of all kinds: it needs
     families for a child whose best parents come after it.
     """
-    if selection not in SELECTIONS:
-        raise InputError(f"selection: {selection!r} is none of {', '.join(SELECTIONS)}; give one of these.")
-    claim.check()
-    if not 0.0 <= first <= 1.0:
-        raise InputError(f"first: {first} is not a share; give 0 to 1.")
     check_kind(dataset, claim)
     constraints = constraints_of(claim, dataset.names)
     if isinstance(dataset, Numbers):
@@ -168,7 +154,6 @@ def explored_families(
 
     Raises BudgetError if the memory does not do for the single parents.
     """
-    effort.check()
     n = problem.data.variables
     found = {child: own for child, own in (known or {}).items() if own.ended != STOPPED}
     share = memory // workers.threads

@@ -66,15 +66,7 @@ def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> 
 
 def cheapest(own: FamilyList, most: int | None) -> FamilyList:
     """Of more than `most` families the cheapest, and the smallest, which is part of all."""
-    if most is None or own.families <= most:
-        return own
-    every = np.diff(own.starts)
-    kept = [*range(most)]
-    if every[:most].min() > every.min():
-        kept += (np.flatnonzero(every[most:] == every.min()) + most).tolist()
-    sizes = every[kept]
-    parents = np.concatenate([own.parents[own.starts[i] : own.starts[i + 1]] for i in kept])
-    return FamilyList(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), parents, own.costs[kept])
+    return own if most is None or own.families <= most else family_list(_table(own), own.costs, most)
 
 
 def merged(own: FamilyList, more: Sequence[tuple[NDArray[np.int32], NDArray[np.float64]]]) -> FamilyList:
