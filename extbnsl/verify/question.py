@@ -14,24 +14,24 @@ from extbnsl.verify.document import Asked, ClaimedResult, Networks, Thing, read_
 SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.
 OUTCOME = ("status", "order-optimal")  # what came of it
-PARTS = (*OUTCOME, "score", "ess", "max-parents", "knowledge", "variables", "records", "weights", "digest")
-LIST_PARTS = ("k", "within-factor", "classes", "resamples")
 DATA_PARTS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
 EVERY = "data-options"  # all of these together
-KEYS = (*PARTS, *LIST_PARTS, EVERY, *DATA_PARTS)
+KEYS = (
+    *(*OUTCOME, "score", "ess", "max-parents", "knowledge", "variables", "records", "weights", "digest"),
+    *("k", "within-factor", "classes", "resamples", EVERY, *DATA_PARTS),
+)
 
-
-# What a result claims and a check may leave as it is. Of the network:
-OPTIMALITY = "optimality"  # that none costs less
-ORDER = "order"  # that none of its order does
-BOUND = "bound"  # that every network costs as much as the lower bound
-DATA = "data"  # that these are the data of the run
-RESAMPLES = "resamples"  # what the networks of resamples say
+# What a result claims and a check may leave as it is, as people are told. Of the network:
+OPTIMALITY = "that no network costs less"
+ORDER = "that no network of its order costs less"
+BOUND = "the lower bound"
+DATA = "that these are the data of the run, since the result has no digest"
+RESAMPLES = "what the resamples say, how often they have each arc"
 # Of a list of networks:
-MISSING = "missing"  # that no other network costs less than the last one
-COUNT = "count"  # how many networks there are that cost as little
-SHARES = "shares"  # shares of networks, classes and arcs in what is not all listed
-OF_ALL = "of all"  # what the networks that were found have of the weight of all
+MISSING = "that no network that is not listed costs less than the last one"
+COUNT = "how many networks there are"
+SHARES = "shares of networks, classes and arcs, which tell of networks that are not listed"
+OF_ALL = "what the networks found hold of all there are"
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,9 @@ from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT
 from extbnsl.core.figures import format_share, in_full
 from extbnsl.verify.document import Asked, Summary
 from extbnsl.verify.question import (
-    BOUND,
     COUNT,
-    DATA,
     MISSING,
     OF_ALL,
-    OPTIMALITY,
-    ORDER,
-    RESAMPLES,
     SHARES,
     Question,
     Unchecked,
@@ -43,18 +38,6 @@ OF_NETWORKS = (
     "resamples",
 )
 OF_LISTS = ("k", "within-factor", "classes")
-# What is said of a claim that nobody checked.
-CLAIMED = {
-    OPTIMALITY: "that no network costs less",
-    ORDER: "that no network of its order costs less",
-    BOUND: "the lower bound",
-    DATA: "that these are the data of the run, since the result has no digest",
-    RESAMPLES: "what the resamples say, how often they have each arc",
-    MISSING: "that no network that is not listed costs less than the last one",
-    COUNT: "how many networks there are",
-    SHARES: "shares of networks, classes and arcs, which tell of networks that are not listed",
-    OF_ALL: "what the networks found hold of all there are",
-}
 
 Line = tuple[str, str]
 
@@ -223,7 +206,7 @@ def _not_checked(one: Unchecked, question: Question) -> str:
     some = one.components and sum(map(len, one.components)) < len(question.claim.variables)
     where = f" in {_components(one.components)}" if some else ""
     why = "the time was over; give a longer --time-limit" if one.why == TIME_LIMIT else one.why
-    return f"{CLAIMED[one.what]}{where}{f': {why}' if why else ''}"
+    return f"{one.what}{where}{f': {why}' if why else ''}"
 
 
 def _components(components: Sequence[Sequence[str]]) -> str:
