@@ -140,14 +140,15 @@ def log_regrets_by_states(records: int, states: int) -> NDArray[np.float64]:
 
 
 def _numbered(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """For each row of a matrix a number that equal rows share and no others; all the same if there are no columns."""
+    """For each row of a matrix a number up to that of rows which equal rows share and no others; all the same if there
+    are no columns."""
     which, numbers = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
         states = int(column.max()) + 1
         which = which * states + column
         numbers *= states
         if numbers > len(rows):  # without gaps the next ones stay below N^2 however many columns there are
-            which = _without_gaps(which)
+            which = np.unique(which, return_inverse=True)[1].reshape(-1).astype(np.int64)
             numbers = int(which.max()) + 1
     return which
 
@@ -211,22 +212,12 @@ def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64],
     behind = [np.zeros(len(codes), np.int64)]
     for column in codes.T[:0:-1]:
         workers.check()
-        behind.append(_numbered_with(behind[-1], column))
+        behind.append(_numbered(np.column_stack([behind[-1], column])))
     before = np.zeros(len(codes), np.int64)
     for column in codes.T:
         workers.check()
-        others = _numbered_with(before, behind.pop())
-        cells = _numbered_with(others, column)
+        others = _numbered(np.column_stack([before, behind.pop()]))
+        cells = _numbered(np.column_stack([others, column]))
         in_cell, in_others = (np.bincount(own, weights)[own] for own in (cells, others))
         yield -math.fsum((weights * np.log(in_cell / in_others)).tolist())
-        before = _numbered_with(before, column)
-
-
-def _numbered_with(numbers: NDArray[np.int64], more: NDArray[np.integer]) -> NDArray[np.int64]:
-    """For each row a number that those share that agree in both; below the number of rows."""
-    return _without_gaps(numbers * (int(more.max()) + 1) + more)
-
-
-def _without_gaps(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers by their place among those that there are."""
-    return np.unique(numbers, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        before = _numbered(np.column_stack([before, column]))
