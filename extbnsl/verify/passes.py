@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import WORD_BITS, as_varsets, pack, words
+from extbnsl.kernels.varsets import WORD_BITS, pack, words
 from extbnsl.machine.workers import Workers
 from extbnsl.verify.certificate import Cut, Pass
 
@@ -70,7 +70,7 @@ class Families:
         costs no more, or by no more than spare (n,), in units: what rounding may hide. So a network of all families
         costs at least what one of these does, less the sum of what may be spared. Raises Stopped. O(families^2 of a
         child)."""
-        inside = np.bitwise_or.reduce(singles(self.children, self.varsets.shape[1]), axis=0)
+        inside = pack(self.children, WORD_BITS * self.varsets.shape[1])
 
         def of_child(varsets: NDArray[np.uint64], costs: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
             varsets, which = varsets & inside, np.zeros(costs.size, np.bool_)
@@ -128,13 +128,6 @@ class Shown:
     root: int  # what every network costs at least over them, in units
     reduced: NDArray[np.int64]  # (m,) c' of each
     least: NDArray[np.int64]  # (n,) the least of each child, FARTHEST if it has no family
-
-
-def singles(variables: NDArray[np.int64], width: int) -> NDArray[np.uint64]:
-    """The varset of each of the variables alone, (n, width)."""
-    members = np.zeros((variables.size, WORD_BITS * width), np.bool_)
-    members[np.arange(variables.size), variables] = True
-    return as_varsets(members)
 
 
 def packed_cuts(cuts: Sequence[Cut], place: Mapping[str, int]) -> NDArray[np.uint64]:

@@ -50,7 +50,7 @@ from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
 from extbnsl.verify.families import FamilySource, ListedFamilies, Tell, untold
 from extbnsl.verify.order_search import least_cost
-from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, singles, weighted
+from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, weighted
 from extbnsl.verify.regression_families import families_by_regressions
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
@@ -297,7 +297,8 @@ def _after_passes(
 
 def _has_order(families: Families) -> bool:
     """Whether some order of the children lets each have one of its families, with parents from outside at will."""
-    alone = singles(families.children, families.varsets.shape[1])
+    everyone = WORD_BITS * families.varsets.shape[1]
+    alone = as_varsets(np.eye(everyone, dtype=np.bool_)[families.children])
     placed = ~np.bitwise_or.reduce(alone, axis=0)
     waiting = np.ones(families.children.size, bool)
     while waiting.any():
