@@ -18,6 +18,7 @@ the target, if a child has no family left, or if no order of the variables lets 
 two nodes below it, with both answers to one question: then every network below the target is below one of them.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -58,17 +59,38 @@ WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by
 
 
 @dataclass(frozen=True)
-class Recount:
-    """What became of one component's proof."""
+class Optimality:
+    """What became of the claim that nothing costs less, of a result whose other claims hold; or nothing of its order,
+    of which no component is told."""
 
     findings: tuple[str, ...] = ()  # a sentence for each claim that does not hold
-    why: str = ""  # for which reason the check was given up, a stop reason or a clause
-    by: frozenset[str] = frozenset()  # what the proof was by
+    proved: tuple[tuple[str, ...], ...] = ()  # the components that are proved, as tuples of names
+    by: frozenset[str] = frozenset()  # what their proofs are by
+    unchecked: tuple[tuple[str, ...], ...] = ()  # the components of which the check was given up
+    why: str = ""  # for which reason: a stop reason, or a clause
+    rounding: float = 0.0  # by how much less a network may cost, in nats, beside the tolerance, as costs are floats
 
     @property
-    def proved(self) -> bool:
-        """Whether no network has families of these children below the lower bound, but for the rounding of costs."""
-        return not self.findings and not self.why
+    def ok(self) -> bool:
+        """Whether no claim was found wrong; it may be that little was checked."""
+        return not self.findings
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is proved that no network is cheaper, but for the tolerance of the claim."""
+        return self.ok and not self.why
+
+    @classmethod
+    def joined(cls, parts: Sequence["Optimality"]) -> "Optimality":
+        """What became of all parts of a claim."""
+        return cls(
+            tuple(finding for part in parts for finding in part.findings),
+            tuple(component for part in parts for component in part.proved),
+            frozenset[str]().union(*(part.by for part in parts)),
+            tuple(component for part in parts for component in part.unchecked),
+            next((part.why for part in parts if part.why), ""),
+            math.fsum(part.rounding for part in parts),
+        )
 
 
 class _Fault(Exception):
@@ -82,28 +104,25 @@ def check_component(
     workers: Workers,
     observer: Observer = ignore,
     before: int = 0,
-) -> Recount:
+) -> Optimality:
     """Check the proof of a component, well formed as `read_certificate` makes sure.
 
     `names` are all variables, in the order of varsets. `source` is asked once. The observer hears about how many of the
     variables are counted, so many of them before, and how far a search or a tree is.
     """
-    slack = {name: ceil_units(rounding(component, names.index(name), source)) for name in component.variables}
+    own = component.variables
+    # where a tree is checked, the cheaper of two that cost the same but for rounding may go, see `Families.needed`
+    times = 1 + any(isinstance(step, Branching) for step in component.steps)
+    off = {name: times * source.rounding(names.index(name)) for name in own}  # nats
     try:
-        proof = _Proof(component, names, slack, workers, observer)
+        proof = _Proof(component, names, {name: ceil_units(off[name]) for name in own}, workers, observer)
         proof.begin(source, before)
         proof.check()
     except (Stopped, TooMuch) as stop:
-        return Recount(why=reason_of(stop))
+        return Optimality(unchecked=(own,), why=reason_of(stop))
     except _Fault as fault:
-        return Recount((str(fault),))
-    return Recount(by=frozenset(proof.by))
-
-
-def rounding(component: CertifiedComponent, child: int, source: FamilySource) -> float:
-    """What the costs of a child's families may be off, in nats. Twice that where a tree is checked: of two families
-    that cost the same but for rounding the cheaper one may be left out, see `Families.needed`."""
-    return source.rounding(child) * (1 + any(isinstance(step, Branching) for step in component.steps))
+        return Optimality((str(fault),))
+    return Optimality(proved=(own,), by=frozenset(proof.by), rounding=math.fsum(off.values()))
 
 
 def reason_of(stop: Stopped | TooMuch) -> str:

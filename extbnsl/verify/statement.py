@@ -35,32 +35,9 @@ from extbnsl.verify.question import (
     unmet,
 )
 from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
-from extbnsl.verify.recount import check_component, count_below, family_source, reason_of, rounding
+from extbnsl.verify.recount import Optimality, check_component, count_below, family_source, reason_of
 from extbnsl.verify.rescoring import family_costs, least_cost
 from extbnsl.verify.verdict import verify
-
-
-@dataclass(frozen=True)
-class Optimality:
-    """What became of the claim that nothing costs less, of a result whose other claims hold; or nothing of its order,
-    of which no component is told."""
-
-    findings: tuple[str, ...] = ()  # a sentence for each claim that does not hold
-    proved: tuple[tuple[str, ...], ...] = ()  # the components that are proved, as tuples of names
-    by: frozenset[str] = frozenset()  # what their proofs are by, of those of `recount`
-    unchecked: tuple[tuple[str, ...], ...] = ()  # the components of which the check was given up
-    why: str = ""  # for which reason: a stop reason, or a clause
-    rounding: float = 0.0  # by how much less a network may cost, in nats, beside the tolerance, as costs are floats
-
-    @property
-    def ok(self) -> bool:
-        """Whether no claim was found wrong; it may be that little was checked."""
-        return not self.findings
-
-    @property
-    def complete(self) -> bool:
-        """Whether it is proved that no network is cheaper, but for the tolerance of the claim."""
-        return self.ok and not self.why
 
 
 @dataclass(frozen=True)
@@ -182,19 +159,11 @@ def verify_optimality(
     costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
     if findings := _bound_findings(components, claim, names, costs, source):
         return Optimality(tuple(findings))
-    recounts, done = [], 0
+    checked, done = list[Optimality](), 0
     for component in components:
-        recounts.append(check_component(component, names, source, workers, observer, done))
+        checked.append(check_component(component, names, source, workers, observer, done))
         done += len(component.variables)
-    shown = [c for c, recount in zip(components, recounts, strict=True) if recount.proved]
-    return Optimality(
-        tuple(finding for recount in recounts for finding in recount.findings),
-        tuple(c.variables for c in shown),
-        frozenset[str]().union(*(recount.by for recount in recounts)),
-        tuple(c.variables for c, recount in zip(components, recounts, strict=True) if recount.why),
-        next((recount.why for recount in recounts if recount.why), ""),
-        math.fsum(rounding(c, names.index(name), source) for c in shown for name in c.variables),
-    )
+    return Optimality.joined(checked)
 
 
 def _bound_findings(

@@ -251,9 +251,9 @@ def test_nothing_false_is_proved(data, seed, max_parents):
     lower_bound = component.lower_bound + data.draw(change)
     tampered = replace(component, lower_bound=lower_bound, steps=tuple(passes), least=least)
     found = check(tampered, result.dataset, max_parents)
-    assert found.proved == (not found.findings)
-    assert found.proved >= less
-    if found.proved:
+    assert found.complete == (not found.findings)
+    assert found.complete >= less
+    if found.complete:
         assert tampered.lower_bound <= optimum(result.dataset, component, max_parents) + ROUNDING
         true = brute_reduced(result.dataset, passes[0], max_parents).min(axis=1)
         for name, mu in least.items():
@@ -344,7 +344,7 @@ def test_a_changed_cluster_is_found():
                 mu * UNIT > least[result.dataset.names.index(name)] + ROUNDING for name, mu in component.least.items()
             )
             found = check(tampered, result.dataset)
-            assert not (overstated and found.proved)
+            assert not (overstated and found.complete)
             noticed += overstated
     assert noticed
 
@@ -369,11 +369,11 @@ def test_loosened_figures_prove_only_what_they_still_prove():
     result, halves = proved(), 0
     for component in result.certificate.components:
         loose = {name: mu - floor_units(0.5) for name, mu in component.least.items()}
-        assert check(replace(component, least=loose), result.dataset).proved
+        assert check(replace(component, least=loose), result.dataset).complete
         first = component.first
         if first.cuts:
             halved = replace(first, multipliers=tuple(m // 2 for m in first.multipliers))
-            assert not check(replace(component, steps=(halved,)), result.dataset).proved
+            assert not check(replace(component, steps=(halved,)), result.dataset).complete
             halves += 1
     assert halves
 
@@ -531,7 +531,7 @@ def test_a_certificate_with_three_clusters_in_a_cut():
     for i, cut in enumerate(one.cuts):
         for changed in [(cut[k],) for k in range(3)] if len(cut) == 3 else []:
             cuts = (*one.cuts[:i], changed, *one.cuts[i + 1 :])
-            assert not check(replace(component, steps=(replace(one, cuts=cuts),)), result.dataset).proved
+            assert not check(replace(component, steps=(replace(one, cuts=cuts),)), result.dataset).complete
     more = tuple(m + floor_units(1e-3) * (len(cut) == 3) for cut, m in zip(one.cuts, one.multipliers, strict=True))
     assert check(replace(component, steps=(replace(one, multipliers=more),)), result.dataset).findings
 

@@ -59,9 +59,9 @@ def found(lower_bound, problem, score="mdl", max_parents=None, knowledge=NOTHING
 
 def assert_least(least, found):
     """Just below the least cost a claim is proved; just above it an order is found that refutes it."""
-    assert found(least - ROUNDING).proved
+    assert found(least - ROUNDING).complete
     recount = found(least + ROUNDING)
-    assert not recount.proved
+    assert not recount.complete
     (finding,) = recount.findings
     assert FOUND in finding
     assert float(finding.split(FOUND)[1].removesuffix(".")) == pytest.approx(least, abs=ROUNDING)
@@ -164,7 +164,7 @@ def test_one_unit_decides(seed):
         for more, holds in ((-1, True), (0, True), (1, False), (1 << 20, False)):
             bound = (least + slack + more) / UNITS_PER_NAT
             component = searched_component(scores.names, bound)
-            assert check_component(component, scores.names, source, workers).proved == holds
+            assert check_component(component, scores.names, source, workers).complete == holds
 
 
 @SETTINGS
@@ -186,7 +186,7 @@ def test_what_guides_a_search_decides_nothing(seed, n, cuts, holds):
     component = searched_component(scores.names, least if holds else least + 1e-6, guide)
     with Workers(1) as workers:
         source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
-        assert check_component(component, scores.names, source, workers).proved == holds
+        assert check_component(component, scores.names, source, workers).complete == holds
 
 
 @pytest.mark.parametrize("columns", [[0], [0, 0, 0]])
@@ -313,7 +313,7 @@ def test_a_search_of_more_variables_than_a_word_has_is_not_repeated():
     with Workers(1) as workers:
         source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
         recount = check_component(searched_component(scores.names, 66.0), scores.names, source, workers)
-    assert not recount.proved
+    assert not recount.complete
     assert recount.findings == ()
     assert recount.why == "a search of 65 variables is too large"
 
@@ -343,7 +343,7 @@ def test_time_that_is_over_when_all_are_counted(searched):
             workers,
             hear,
         )
-    assert not recount.proved
+    assert not recount.complete
     assert (recount.findings, recount.why) == ((), TIME_LIMIT)
     assert seen == sorted(seen)
     assert (seen[0], seen[-1]) == (0, len(component.variables))
@@ -354,7 +354,7 @@ def test_figures_beyond_all_are_not_checked():
     with Workers(1) as workers:
         source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
         recount = check_component(searched_component(scores.names, 2.0**27), scores.names, source, workers)
-    assert not recount.proved
+    assert not recount.complete
     assert "figures beyond" in recount.why
 
 
