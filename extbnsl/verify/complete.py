@@ -2,9 +2,9 @@
 
 The families are counted again, all that such a network can have: with any multipliers of cuts, a network with the
 family (X, P) costs at least root + c'(X, P) - mu_X, see `certificate`; so those with c' < mu_X + limit - root are all.
-Where nobody says what mu_X is, or a smaller c' turns up, it is found first, below the c' of a family that is known. All
-sums are in whole units, of costs rounded down, and the limit is raised by what costs may be off: so a few networks come
-along that cost a little more.
+Where nobody says what mu_X is, it is found first, below the c' of a family that is known; where a smaller c' turns up,
+they are counted again. All sums are in whole units, of costs rounded down, and the limit is raised by what costs may be
+off: so a few networks come along that cost a little more.
 
 A variable that is an ancestor of another one, and has it as an ancestor, by any of these families, is in one piece with
 it. Families of one piece decide alone whether a cycle goes through it; so the networks are those of the pieces, one of
@@ -103,13 +103,12 @@ def _families_below(
         gap = max(0, top - question.cuts.needed - sum(mu))
         return _below(question, [own + gap for own in mu], workers)
 
-    families, mu = None, question.least
-    if mu is not None:
-        families, found = counted(mu)
-        if any(map(operator.lt, found, mu)):
-            families = None
-    if families is None:
-        families, _ = counted(_below(question, _most(question, known, workers), workers)[1])
+    mu = question.least
+    if mu is None:
+        _, mu = _below(question, _most(question, known, workers), workers)
+    families, found = counted(mu)
+    if any(map(operator.lt, found, mu)):
+        families, _ = counted(found)
     return (families, top) if families.complete else None
 
 
