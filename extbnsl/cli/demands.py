@@ -63,7 +63,7 @@ def _question_in(document: Mapping[str, Any], path: Path) -> Iterator[tuple[str,
     from extbnsl.verify.question import OUTCOME, question_of
 
     claim = read_claims(document)
-    parts = question_of(document, claim, claim.records, data_options_of(document, path)).parts()
+    parts = question_of(document, claim, claim.provenance.records, data_options_of(document, path)).parts()
     yield from ((key, value) for key, value in parts.items() if key not in OUTCOME)
 
 

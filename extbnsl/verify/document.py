@@ -127,16 +127,6 @@ class ClaimedResult:
     ess: Annotated[Annotated[float, lambda value: value > 0] | None, "a number above 0"] = None
     knowledge: Knowledge = NOTHING
 
-    @property
-    def digest(self) -> str | None:
-        """The digest of the data."""
-        return self.provenance.data_digest
-
-    @property
-    def records(self) -> int | None:
-        """How many records the data have."""
-        return self.provenance.records
-
 
 def read_claims(document: Any) -> ClaimedResult:
     """The claims of a document; raises InputError, with one sentence that names the key, if it lacks a key or has one

@@ -66,7 +66,7 @@ class Question:
             "variables": len(claim.variables),
             "records": self.records,
             "weights": self.data_options.get("weights"),
-            "digest": claim.digest,
+            "digest": claim.provenance.data_digest,
             "k": asked and asked.k,
             "within-factor": asked and asked.within_factor,
             "classes": (asked and asked.classes) or None,

@@ -119,7 +119,7 @@ def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Work
 def _unchecked(stated: Statement) -> Iterable[Unchecked]:
     """What is claimed and was not checked of a result that holds as far as it was."""
     claim, optimality = stated.question.claim, stated.optimality
-    if claim.digest is None:
+    if claim.provenance.data_digest is None:
         yield Unchecked(DATA)
     if claim.status == OPTIMAL and optimality is None:
         yield Unchecked(OPTIMALITY, "this result has no certificate")

@@ -45,12 +45,12 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     check_format(document)
     _check_score(claim, problem)
     source = problem.source if isinstance(problem, Data) else "the local scores"
-    findings = []
-    if claim.digest is not None and claim.digest != problem.fingerprint:
+    findings, made_from = [], claim.provenance
+    if made_from.data_digest is not None and made_from.data_digest != problem.fingerprint:
         findings.append(f"The result is about other data: its digest is not that of {source}.")
-    if claim.records is not None and claim.records != (problem.records if isinstance(problem, Data) else None):
+    if made_from.records is not None and made_from.records != (problem.records if isinstance(problem, Data) else None):
         there = in_full(problem.records, "record") if isinstance(problem, Data) else "none"
-        findings.append(f"The result is about {in_full(claim.records, 'record')}, but {source} has {there}.")
+        findings.append(f"The result is about {in_full(made_from.records, 'record')}, but {source} has {there}.")
     network = _network(claim, problem.names, source, findings)
     if network is None:
         return Verdict(tuple(findings), math.nan)

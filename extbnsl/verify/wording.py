@@ -154,7 +154,7 @@ def knowledge_told(question: Question) -> str | None:
 
 def _recomputed(stated: Statement, source: str) -> Iterator[str]:
     """What was computed again, and is as the result says."""
-    if stated.question.claim.digest is not None:
+    if stated.question.claim.provenance.data_digest is not None:
         yield f"the data: {source} has the digest of the run's"
     yield "the network: it has no cycle, its order has parents first, and it keeps limits and knowledge"
     yield f"the cost: {stated.cost:.6f} nats, from {source}"
