@@ -65,7 +65,7 @@ def networks_below(
 
     known: the parents of each variable in some network; the cheaper this is, the less there is to count. room: bytes
     for the nodes of searches. Raises Stopped, and TooMuch where figures, families, nodes, networks or the steps of a
-    walk are too many: what came before is true, but it is not all.
+    walk are too many, before the first network comes.
     """
     counted = _families_below(question, limit, known, workers)
     if counted is None:
@@ -78,15 +78,12 @@ def networks_below(
     pieces = [within(families.of(np.isin(families.children, part)), question.cuts) for part in parts]
     order = np.argsort(np.concatenate(parts[::-1]))
     met: list[dict[int, Family]] = [{} for _ in question.names]
-    count = 0
-    for batch in _networks(pieces, top, workers, room, question.tell):
-        count += batch.costs.size
-        for row in batch.rows[:, order].tolist():
-            for x, number in enumerate(row):
-                if number not in met[x]:
-                    met[x][number] = question.scored(x, unpack(own[x][0][number]))
-            yield tuple(some[number] for some, number in zip(met, row, strict=True))
-        _check_number(count)
+    for row in _networks(pieces, top, workers, room, question.tell):
+        numbers = row[order].tolist()
+        for x, number in enumerate(numbers):
+            if number not in met[x]:
+                met[x][number] = question.scored(x, unpack(own[x][0][number]))
+        yield tuple(some[number] for some, number in zip(met, numbers, strict=True))
 
 
 def _families_below(
@@ -176,9 +173,11 @@ class _Rows(NamedTuple):
     costs: NDArray[np.int64]
 
 
-def _networks(pieces: Sequence[_Piece], top: int, workers: Workers, room: int, tell: Tell) -> Iterator[_Rows]:
-    """The networks of all pieces together that cost less than `top`, in units; the variables of the last piece come
-    first in the rows. Those of the last piece are never all at hand."""
+def _networks(
+    pieces: Sequence[_Piece], top: int, workers: Workers, room: int, tell: Tell
+) -> Iterator[NDArray[np.int32]]:
+    """The networks of all pieces together that cost less than `top`, in units, each as a row of `_Rows`, in which the
+    variables of the last piece come first. Raises Stopped and TooMuch."""
     gap = top - sum(sum(families.cheapest) for families, _ in pieces)
     above = [families.shown(cuts, workers).root - sum(families.cheapest) for families, cuts in pieces]  # at least
     searched = []
@@ -191,34 +190,25 @@ def _networks(pieces: Sequence[_Piece], top: int, workers: Workers, room: int, t
         room -= KEPT_BYTES * found.least.size
     if gap > MOST_UNITS:
         raise TooMuch(BEYOND)
-    others = _Rows(np.zeros((1, 0), np.int32), np.zeros(1, np.int64))
-    for i, found in enumerate(searched[:-1]):
-        own = _all_rows(_walked(found, gap - sum(above) + above[i], workers))
-        others = _joined(own, others, gap - sum(above[i + 1 :]))
-    for batch in _walked(searched[-1], gap - sum(above[:-1]), workers):
-        yield _joined(batch, others, gap)
+    held = _Rows(np.zeros((1, 0), np.int32), np.zeros(1, np.int64))
+    for i, found in enumerate(searched):
+        own = _walked(found, gap - sum(above) + above[i], workers)
+        held = _joined(own, held, gap - sum(above[i + 1 :]))
+    yield from held.rows
 
 
-def _walked(walkable: Walkable, gap: int, workers: Workers) -> Iterator[_Rows]:
-    """The networks of a piece below the gap, some at a time. Raises Stopped and TooMuch."""
-    m = walkable.first.size - 1
+def _walked(walkable: Walkable, gap: int, workers: Workers) -> _Rows:
+    """The networks of a piece below the gap. Raises Stopped and TooMuch."""
+    m, found = walkable.first.size - 1, list[_Rows]()
     walk, first = new_walk(m), walkable.first[:-1].astype(np.int32)
     while walk.depth[0] >= 0:
         if walk.steps[0] >= MOST_STEPS:
             raise TooMuch(f"a walk to the networks takes more than {MOST_STEPS:,} steps")
         rows, costs = np.empty((CHUNK, m), np.int32), np.empty(CHUNK, np.int64)
         (count,) = workers.map(walk_on, [(walkable, gap, walk, STEPS, rows, costs, workers.halt)])
-        yield _Rows(rows[:count] - first, costs[:count])
-
-
-def _all_rows(batches: Iterator[_Rows]) -> _Rows:
-    """The networks of all batches; raises TooMuch if they are too many."""
-    held, count = list[_Rows](), 0
-    for batch in batches:
-        held.append(batch)
-        count += batch.costs.size
-        _check_number(count)
-    return _Rows(*map(np.concatenate, zip(*held, strict=True)))
+        found.append(_Rows(rows[:count] - first, costs[:count]))
+        _check_number(sum(some.costs.size for some in found))
+    return _Rows(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def _check_number(networks: int) -> None:
