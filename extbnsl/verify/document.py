@@ -19,7 +19,7 @@ Refusal = Callable[[str, str | None], Exception]  # of a key, and what its value
 FORMAT_VERSION = 3
 SIGN, LOG_BASE = "minimised", "e"
 LARGEST_SHARE = 1.0 + 1e-9  # what a sum of shares may be for rounding
-LARGEST = 1 << 62  # a rank, or the number of a class
+LARGEST = 1 << 62  # a number of networks or classes
 
 
 def is_number(value: Any) -> bool:

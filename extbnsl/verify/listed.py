@@ -24,7 +24,7 @@ from extbnsl.data import Data
 from extbnsl.kernels.varsets import members
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.document import LARGEST, ClaimedResult, is_number, is_share, whole_from
+from extbnsl.verify.document import ClaimedResult, is_share
 from extbnsl.verify.rescoring import family_cost
 
 MOST_SAID = 10  # findings about networks, and about arcs
@@ -136,16 +136,17 @@ class Listed:
         """Of all networks together, that of the first one being 1."""
         return math.fsum(math.exp(min(0.0, self.costs[0] - cost)) for cost in self.costs)
 
-    def add(self, network: Any) -> list[str]:
+    def add(self, network: Mapping[str, Any]) -> list[str]:
         """Read the next one; sentences about what is wrong with it, alone and beside those before."""
         self.seen += 1
         try:
-            _check_figures(network)
+            if not is_share(network["share"]):
+                raise _Fault("has no share as its 'share'")
             families = self._families_of(network["parents"])
         except _Fault as fault:
             return [f"Network {self.seen:,} {fault}."]
         key = network_key(families)
-        wrong = [f"Network {self.seen:,} {clause}." for clause in self._clauses(float(network["cost"]), families, key)]
+        wrong = [f"Network {self.seen:,} {clause}." for clause in self._clauses(network["cost"], families, key)]
         self._keep(network, families, key)
         return wrong
 
@@ -160,18 +161,16 @@ class Listed:
         """The number of the class of a network, None if none of it is listed."""
         return self.class_numbers.get(class_key(families))
 
-    def _families_of(self, parents: Mapping[str, Any]) -> list[Family]:
+    def _families_of(self, parents: Mapping[str, list[str]]) -> list[Family]:
         """The family of each child; raises _Fault unless they make a network over the variables."""
         families = []
         for child, known in zip(self.claim.variables, self.families, strict=True):
-            own = parents.get(child)
-            if type(own) is not list:
+            if child not in parents:
                 raise _Fault(f"gives no parents for {child!r}, not even an empty list")
-            try:
-                families.append(known[tuple(own)])
-            except (KeyError, TypeError):
-                family = known[tuple(own)] = self._family(child, own)
-                families.append(family)
+            own = tuple(parents[child])
+            if own not in known:
+                known[own] = self._family(child, own)
+            families.append(known[own])
         if len(parents) > len(families):
             stranger = next(name for name in parents if name not in self._index)
             raise _Fault(f"gives parents to {stranger!r}, which is not a variable")
@@ -179,10 +178,8 @@ class Listed:
             raise _Fault(f"is none: it has the cycle {' -> '.join(repr(self.claim.variables[v]) for v in cycle)}")
         return families
 
-    def _family(self, child: str, parents: list[Any]) -> Family:
+    def _family(self, child: str, parents: tuple[str, ...]) -> Family:
         """A family that has not been met before; raises _Fault if it cannot be."""
-        if not all(isinstance(name, str) for name in parents):
-            raise _Fault(f"gives {child!r} parents that are not names")
         if unknown := [name for name in parents if name not in self._index]:
             raise _Fault(f"gives {child!r} the parent {unknown[0]!r}, which is not a variable")
         if len(set(parents)) < len(parents):
@@ -209,13 +206,13 @@ class Listed:
 
     def _keep(self, network: Mapping[str, Any], families: Sequence[Family], key: bytes) -> None:
         """Remember a network."""
-        cost = float(network["cost"])
+        cost = network["cost"]
         if not self.costs:
             self.first = tuple(family.parents for family in families)
         if len(self.arcs) < FIRST:
             self.arcs.append(sum(family.parents.bit_count() for family in families))
         self.costs.append(cost)
-        self.shares.append(float(network["share"]))
+        self.shares.append(network["share"])
         self.ranks.append(network["rank"])
         self.classes.append(network["equivalence_class"])
         self.keys.add(key)
@@ -226,23 +223,3 @@ class Listed:
         weight = math.exp(min(0.0, self.costs[0] - cost))
         for weights, family in zip(self.weights, families, strict=True):
             weights[family.parents] = weights.get(family.parents, 0.0) + weight
-
-
-FIGURES = (
-    ("cost", is_number, "finite number"),
-    ("share", is_share, "share"),
-    ("rank", whole_from(1, LARGEST), "whole number from 1 on"),
-    ("equivalence_class", whole_from(1, LARGEST), "whole number from 1 on"),
-    ("parents", lambda value: isinstance(value, dict), "object of lists of names"),
-)
-
-
-def _check_figures(network: Any) -> None:
-    """Raise _Fault unless a network has all that is said of one, of the right types."""
-    if not isinstance(network, dict):
-        raise _Fault("is not an object")
-    for key, fits, wanted in FIGURES:
-        if key not in network:
-            raise _Fault(f"has no {key!r}")
-        if not fits(network[key]):
-            raise _Fault(f"has no {wanted} as its {key!r}")

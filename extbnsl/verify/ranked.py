@@ -35,12 +35,15 @@ class ListCheck:
     listed: Listed | None = None  # the networks
 
 
-def verify_networks(head: Mapping[str, Any], networks: Iterable[Any], problem: Data | LocalScores) -> ListCheck:
+def verify_networks(
+    head: Mapping[str, Any], networks: Iterable[Mapping[str, Any]], problem: Data | LocalScores
+) -> ListCheck:
     """Check the networks of a result of which `verify` finds that all else holds.
 
-    head: the document, of which 'networks' is not read; networks: its items, in their order. Of each: its variables,
-    its parents, that there is no cycle, the parent limit, the knowledge and the recomputed cost. Of all: that costs
-    never decrease, that no network is there twice, and every number that follows from them.
+    head: the document, of which 'networks' is not read; networks: its items, in their order, well formed as who reads
+    them from a file makes sure. Of each: its variables, its parents, that there is no cycle, the parent limit, the
+    knowledge and the recomputed cost. Of all: that costs never decrease, that no network is there twice, and every
+    number that follows from them.
 
     There are at most MOST_SAID sentences about single networks, and one that says how many more there would be. Raises
     InputError as `verify` does. About 30 microseconds for each network of 20 variables besides the scoring; some 400
@@ -51,8 +54,6 @@ def verify_networks(head: Mapping[str, Any], networks: Iterable[Any], problem: D
         summary = read_summary(head, claim.variables)
     except InputError as error:
         return ListCheck((str(error),))
-    if isinstance(networks, (str, Mapping)) or not isinstance(networks, Iterable):
-        return ListCheck(("The 'networks' of the result are not a list.",))
     listed = Listed(claim, problem)
     alone = first_of(itertools.chain.from_iterable(map(listed.add, networks)), "networks")
     if alone or not listed.costs:
@@ -234,7 +235,7 @@ def _network_row(network: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     own = {name: ":".join(sorted(parents[name], key=index.__getitem__)) for name in names}
     model = "".join(f"[{name}|{own[name]}]" if own[name] else f"[{name}]" for name in order)
     arcs = sum(map(len, parents.values()))
-    figures = (network["rank"], float(network["cost"]), float(network["share"]), network["equivalence_class"], arcs)
+    figures = (network["rank"], network["cost"], network["share"], network["equivalence_class"], arcs)
     return [*map(repr, figures), _written(model)]
 
 

@@ -65,7 +65,7 @@ class Given:
     """What is to be checked."""
 
     document: dict[str, Any]
-    networks: Callable[[], Iterable[Any]]  # of its list
+    networks: Callable[[], Iterable[Mapping[str, Any]]]  # of its list, well formed
     folder: Path | None  # the run directory with the tables of these, None if there is only the document
     problem: Data | LocalScores  # what it was made from
     data_options: Mapping[str, Any]  # by which that was read

@@ -4,8 +4,10 @@ import copy
 import itertools
 import json
 import math
+import re
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import naive
 import numpy as np
@@ -15,12 +17,14 @@ from forge.consistent import renumbered
 
 from extbnsl.cli import main
 from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data import read_csv
 from extbnsl.files.atomic import pieces
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network, cpdag
+from extbnsl.results.reading import read_networks
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import others
 from extbnsl.verify.listed import MOST_SAID, class_key, cycle_of, network_key, scored_family
@@ -58,9 +62,16 @@ def shortened(document, listed):
     }
 
 
+def written_to(folder, document):
+    """The folder, which has the document as its result."""
+    (folder / "result.json").write_text(json.dumps(document))
+    return folder
+
+
 def checked(document, problem, stop=lambda: None):
-    """What becomes of the list, and if that holds, of what is said of other networks."""
-    found = verify_networks(document, iter(document["networks"]), problem)
+    """What becomes of the list, as it is read from a file, and if that holds, of what is said of other networks."""
+    with TemporaryDirectory() as folder:
+        found = verify_networks(document, read_networks(written_to(Path(folder), document)), problem)
     if found.findings:
         return found
     with Workers(1, stop) as workers:
@@ -209,23 +220,16 @@ FORGERIES = [
     (swap(0, -1), "is said to cost less than the one before"),
     (repeat(3), "Network 5 has been listed before"),
     (change(6, "rank", lambda r: r + 1), "Network 7 has the rank"),
-    (change(6, "rank", -1), "Network 7 has no whole number from 1 on as its 'rank'"),
-    (change(6, "rank", 0), "Network 7 has no whole number from 1 on as its 'rank'"),
     (change(0, "rank", 2), "Network 1 has the rank 1, but is said to have 2"),
-    (change(6, "rank", 1 << 70), "Network 7 has no whole number from 1 on as its 'rank'"),
+    (change(6, "rank", (1 << 63) - 1), "Network 7 has the rank"),
+    (change(5, "equivalence_class", (1 << 63) - 1), "Network 6 is of equivalence class"),
     (change(2, "share", lambda p: p * 1.001), "Network 3 is said to have the share"),
     (change(2, "share", lambda p: p + 0.1), "shares of the networks add up to"),
     (change(2, "share", 1.5), "Network 3 has no share as its 'share'"),
     (change(2, "share", -0.5), "Network 3 has no share as its 'share'"),
     (change(5, "equivalence_class", lambda c: c + 1), "Network 6 is of equivalence class"),
     (change(0, "equivalence_class", 2), "Network 1 is of equivalence class 1, but is said to be of 2"),
-    (change(5, "equivalence_class", 0), "Network 6 has no whole number from 1 on as its 'equivalence_class'"),
     (change(1, "parents", lambda own: dict(list(own.items())[1:])), "Network 2 gives no parents for 'v0'"),
-    (change(1, "parents", with_parents(v2=None)), "Network 2 gives no parents for 'v2'"),
-    (change(1, "parents", with_parents(v2="v0")), "Network 2 gives no parents for 'v2'"),
-    (change(1, "parents", with_parents(v2={"v0": 1})), "Network 2 gives no parents for 'v2'"),
-    (change(1, "parents", with_parents(v2=[1])), "Network 2 gives 'v2' parents that are not names"),
-    (change(1, "parents", with_parents(v2=[["v0"]])), "Network 2 gives 'v2' parents that are not names"),
     (change(1, "parents", with_parents(v2=["w"])), "Network 2 gives 'v2' the parent 'w', which is not a variable"),
     (change(1, "parents", with_parents(v2=["v0", "v0"])), "Network 2 gives 'v2' a parent twice"),
     (change(1, "parents", with_parents(v2=["v2"])), "Network 2 has 'v2' among its own parents"),
@@ -235,7 +239,6 @@ FORGERIES = [
         "Network 2 is none: it has the cycle 'v0' -> 'v1' -> 'v0'",
     ),
     (change(None, "max_parents", 0), "but the limit is 0"),
-    (change(None, "networks", lambda own: [7, *own]), "Network 1 is not an object"),
     (change(None, "networks", []), "The result lists no networks"),
     (change(None, "networks", lambda own: own[:-1]), "The result says that it lists"),
     (change(None, "networks", lambda own: own[1:]), "not the first of its networks"),
@@ -301,9 +304,31 @@ FORGERIES = [
     (change(None, "arc_shares", of("v1", {"v1": 0.5})), "'v1', which is no other variable"),
     (change(None, "parents", with_parents(v0=["v1", "v2", "v3", "v4"])), "not the first of its networks"),
     (change(None, "cost", lambda c: c + 1), "but its first network costs"),
-    *((change(3, key, value), f" as its {key!r}") for key, value in WRONG_FIGURES),
-    *((take(3, key), f"Network 4 has no {key!r}") for key in dict(WRONG_FIGURES)),
 ]
+
+# What is no list of networks is not read from a file at all.
+DAMAGES = [
+    (change(6, "rank", -1), "network 7 is damaged: rank is not"),
+    (change(6, "rank", 0), "network 7 is damaged: rank is not"),
+    (change(6, "rank", 1 << 70), "network 7 is damaged: rank is not"),
+    (change(5, "equivalence_class", 0), "network 6 is damaged: equivalence_class is not"),
+    (change(1, "parents", with_parents(v2=None)), "network 2 is damaged: parents.v2 is not"),
+    (change(1, "parents", with_parents(v2="v0")), "network 2 is damaged: parents.v2 is not"),
+    (change(1, "parents", with_parents(v2={"v0": 1})), "network 2 is damaged: parents.v2 is not"),
+    (change(1, "parents", with_parents(v2=[1])), "network 2 is damaged: parents.v2.0 is not"),
+    (change(1, "parents", with_parents(v2=[["v0"]])), "network 2 is damaged: parents.v2.0 is not"),
+    (change(None, "networks", lambda own: [7, *own]), "network 1 is damaged: it is not"),
+    *((change(3, key, value), "is damaged") for key, value in WRONG_FIGURES),
+    *((take(3, key), f"network 4 is damaged: {key} is not") for key in dict(WRONG_FIGURES)),
+]
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGES)
+def test_a_network_that_is_none_is_not_read(damage, told, tmp_path):
+    document = a_document()
+    damage(document)
+    with pytest.raises(RunDirectoryError, match=re.escape(told)):
+        list(read_networks(written_to(tmp_path, document)))
 
 
 @pytest.mark.parametrize(("forge", "finding"), FORGERIES)
@@ -329,9 +354,9 @@ def test_arcs_that_all_networks_share():
 
 
 @pytest.mark.parametrize("networks", [None, 7, True, "list", {"0": {}}])
-def test_networks_that_are_no_list(networks):
-    found = verify_networks(a_document(), networks, a_problem())
-    assert found.findings == ("The 'networks' of the result are not a list.",)
+def test_networks_that_are_no_list(networks, tmp_path):
+    with pytest.raises(InputError, match="has no list of networks"):
+        list(read_networks(written_to(tmp_path, a_document() | {"networks": networks})))
 
 
 @pytest.mark.parametrize("missing", [0, 4, -1])
@@ -432,10 +457,10 @@ def test_where_it_takes_too_much_it_is_told(sizes):
 
 def test_costs_of_any_size_are_read():
     document, problem = a_document(), a_problem()
-    document["networks"][0]["cost"] = 1e308
-    document["networks"][-1]["cost"] = -1e308
+    document["networks"][0]["cost"] = 1e300
+    document["networks"][-1]["cost"] = -1e300
     found = findings_of(document, problem)
-    assert found[0].endswith("but is said to cost 1e+308.")
+    assert found[0].endswith("but is said to cost 1e+300.")
 
 
 def test_of_each_class_there_is_one():
