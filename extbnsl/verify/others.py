@@ -37,7 +37,7 @@ from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family, Listed, class_key, first_of, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import ListCheck
-from extbnsl.verify.recount import family_source, reason_of
+from extbnsl.verify.recount import family_source
 from extbnsl.verify.rescoring import family_cost
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
@@ -76,7 +76,7 @@ def check_others(
         try:
             found = list(sentences)
         except (Stopped, TooMuch) as stop:
-            unchecked.append(Unchecked(what, reason_of(stop)))
+            unchecked.append(Unchecked(what, str(stop)))
         else:
             findings += found
             checked += [] if found else [what]

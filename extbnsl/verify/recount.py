@@ -119,15 +119,10 @@ def check_component(
         proof.begin(source, before)
         proof.check()
     except (Stopped, TooMuch) as stop:
-        return Optimality(unchecked=(own,), why=reason_of(stop))
+        return Optimality(unchecked=(own,), why=str(stop))
     except _Fault as fault:
         return Optimality((str(fault),))
     return Optimality(proved=(own,), by=frozenset(proof.by), rounding=math.fsum(off.values()))
-
-
-def reason_of(stop: Stopped | TooMuch) -> str:
-    """Why a check was given up: a stop reason, or a clause."""
-    return stop.reason if isinstance(stop, Stopped) else str(stop)
 
 
 @dataclass

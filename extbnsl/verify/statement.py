@@ -35,7 +35,7 @@ from extbnsl.verify.question import (
     unmet,
 )
 from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
-from extbnsl.verify.recount import Optimality, check_component, count_below, family_source, reason_of
+from extbnsl.verify.recount import Optimality, check_component, count_below, family_source
 from extbnsl.verify.rescoring import family_costs, least_cost
 from extbnsl.verify.verdict import verify
 
@@ -155,7 +155,7 @@ def verify_optimality(
         source = family_source(problem, claim, demands, workers)
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
-        return Optimality(unchecked=left, why=reason_of(stop))
+        return Optimality(unchecked=left, why=str(stop))
     costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
     if findings := _bound_findings(components, claim, names, costs, source):
         return Optimality(tuple(findings))
@@ -215,7 +215,7 @@ def verify_order(
         source = family_source(problem, claim, demands, workers)
         _, least = count_below(cuts_of(NO_CUTS, names), dear, source, workers, tell)
     except (Stopped, TooMuch) as stop:
-        return Optimality(why=reason_of(stop))
+        return Optimality(why=str(stop))
     gains = [nats_of(most - own) for most, own in zip(dear.values(), least, strict=True)]
     rounding = math.fsum(map(source.rounding, dear))
     if math.fsum(gains) <= tolerance(math.fsum(costs)) + rounding:
