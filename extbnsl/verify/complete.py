@@ -27,7 +27,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, ceil_units, floors_of
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family
-from extbnsl.verify.order_nodes import Walkable, new_walk, walk_on
+from extbnsl.verify.order_nodes import Walkable, walk
 from extbnsl.verify.order_search import Tell, layers, piece_of, within
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of
 from extbnsl.verify.recount import count_below
@@ -35,9 +35,7 @@ from extbnsl.verify.recount import count_below
 LARGEST = 64  # variables of a piece
 KEPT_BYTES = 56  # of a node that is kept, while all are put in order
 MOST_FAMILIES = 1 << 20  # of a child
-CHUNK = 1 << 12  # networks that a walk finds at a time
-STEPS = 1 << 24  # of a walk, between two looks at the stop signal
-MOST_STEPS = 1 << 32
+MOST_STEPS = 1 << 32  # of a walk
 MOST_NETWORKS = 1 << 19
 
 
@@ -199,16 +197,13 @@ def _networks(
 
 def _walked(walkable: Walkable, gap: int, workers: Workers) -> _Rows:
     """The networks of a piece below the gap. Raises Stopped and TooMuch."""
-    m, found = walkable.first.size - 1, list[_Rows]()
-    walk, first = new_walk(m), walkable.first[:-1].astype(np.int32)
-    while walk.depth[0] >= 0:
-        if walk.steps[0] >= MOST_STEPS:
-            raise TooMuch(f"a walk to the networks takes more than {MOST_STEPS:,} steps")
-        rows, costs = np.empty((CHUNK, m), np.int32), np.empty(CHUNK, np.int64)
-        (count,) = workers.map(walk_on, [(walkable, gap, walk, STEPS, rows, costs, workers.halt)])
-        found.append(_Rows(rows[:count] - first, costs[:count]))
-        _check_number(sum(some.costs.size for some in found))
-    return _Rows(*map(np.concatenate, zip(*found, strict=True)))
+    rows = np.empty((MOST_NETWORKS + 1, walkable.first.size - 1), np.int32)
+    costs = np.empty(len(rows), np.int64)
+    ((count, steps),) = workers.map(walk, [(walkable, gap, MOST_STEPS, rows, costs, workers.halt)])
+    if steps == MOST_STEPS:
+        raise TooMuch(f"a walk to the networks takes more than {MOST_STEPS:,} steps")
+    _check_number(count)
+    return _Rows(rows[:count] - walkable.first[:-1].astype(np.int32), costs[:count])
 
 
 def _check_number(networks: int) -> None:

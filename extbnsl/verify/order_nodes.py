@@ -160,29 +160,6 @@ class Walkable(NamedTuple):
     least: NDArray[np.int64]  # (s,) g of each
 
 
-class Walk(NamedTuple):
-    """Where the walk is; with d variables gone, place d of an array (m + 1,)."""
-
-    depth: NDArray[np.int64]  # (1,) how many variables have gone, -1 at the end
-    steps: NDArray[np.int64]  # (1,) how many it took
-    left: NDArray[np.uint64]  # (m + 1,)
-    bound: NDArray[np.uint64]  # (m + 1,)
-    gone: NDArray[np.int64]  # (m + 1,) what the families of those that have gone cost
-    next: NDArray[np.int64]  # (m + 1,) the child to go next, m before the first
-    row: NDArray[np.int64]  # (m + 1,) its family to come
-    others: NDArray[np.int64]  # (m + 1,) what all other families cost at least
-    chosen: NDArray[np.int64]  # (m,) by child the rows of families that have gone
-
-
-def new_walk(m: int) -> Walk:
-    """A walk at its beginning."""
-
-    one, sets, figures = np.zeros((2, 1), np.int64), np.zeros((2, m + 1), np.uint64), np.zeros((4, m + 1), np.int64)
-    walk = Walk._make((*one, *sets, *figures, np.zeros(m, np.int64)))
-    walk.left[0], walk.next[0] = (1 << m) - 1, m
-    return walk
-
-
 @inlined
 def _least_of(walkable, varset):
     """g of a varset; -1 if no network below the limit leaves it."""
@@ -191,48 +168,59 @@ def _least_of(walkable, varset):
 
 
 @inlined
-def _turn(depth, limit, walkable, walk):
-    """Let the next smaller variable go that can; whether there is one."""
-    free = walk.left[depth] & ~walk.bound[depth]
-    for x in range(walk.next[depth] - 1, -1, -1):
-        if free >> u64(x) & u64(1):
-            least = _least_of(walkable, walk.left[depth] ^ (u64(1) << u64(x)))
-            others = walk.gone[depth] + least
-            if least >= 0 and others + walkable.costs[walkable.first[x]] < limit:
-                walk.next[depth], walk.row[depth], walk.others[depth] = x, walkable.first[x], others
-                return True
-    return False
+def _next_sink(x, left, bound, gone, limit, walkable):
+    """The next variable below x that can go from what is left, -1 if there is none; and what the families of all others
+    cost at least."""
+    free = left & ~bound
+    for y in range(x - 1, -1, -1):
+        if free >> u64(y) & u64(1):
+            least = _least_of(walkable, left ^ (u64(1) << u64(y)))
+            if least >= 0 and gone + least + walkable.costs[walkable.first[y]] < limit:
+                return y, gone + least
+    return np.int64(-1), gone
 
 
 @njit
-def walk_on(walkable, limit, walk, most, rows, costs, halt):
-    """Go on to the next networks that cost less than the limit, until it is over, halted, `most` steps have been made,
-    or rows (n, m) and costs (n,) are full, which get the rows of their families and what they cost. How many there are.
+def walk(walkable, limit, most, rows, costs, halt):
+    """Go to all networks that cost less than the limit, until it is over, halted, `most` steps have been made, or rows
+    (n, m) and costs (n,) are full, which get the rows of their families and what they cost. How many networks there
+    are, and how many steps it took.
+
+    With d variables gone, place d of an array says what is so then.
     """
-    walkable, walk, rows, costs, halt = borrowed((walkable, walk, rows, costs, halt))
-    m = walk.chosen.size
-    written, depth, end = 0, walk.depth[0], walk.steps[0] + most
-    while depth >= 0 and written < costs.size and walk.steps[0] < end and not halt[0]:
-        walk.steps[0] += 1
-        x, j = walk.next[depth], walk.row[depth]
-        if x == m or j == walkable.first[x + 1] or walk.others[depth] + walkable.costs[j] >= limit:
-            if not _turn(depth, limit, walkable, walk):
+    walkable, rows, costs, halt = borrowed((walkable, rows, costs, halt))
+    m = walkable.first.size - 1
+    left, bound = np.zeros(m + 1, np.uint64), np.zeros(m + 1, np.uint64)
+    gone = np.zeros(m + 1, np.int64)  # what the families of those that have gone cost
+    child = np.zeros(m + 1, np.int64)  # that goes next, m before the first
+    family = np.zeros(m + 1, np.int64)  # its row to come
+    others = np.zeros(m + 1, np.int64)  # what all other families cost at least
+    chosen = np.zeros(m, np.int64)  # by child the rows of families that have gone
+    left[0], child[0] = ~u64(0) >> u64(64 - m), m
+    written, steps, depth = 0, 0, 0
+    while depth >= 0 and written < costs.size and steps < most and not halt[0]:
+        steps += 1
+        x, j = child[depth], family[depth]
+        if x == m or j == walkable.first[x + 1] or others[depth] + walkable.costs[j] >= limit:
+            x, others[depth] = _next_sink(x, left[depth], bound[depth], gone[depth], limit, walkable)
+            if x < 0:
                 depth -= 1
+            else:
+                child[depth], family[depth] = x, walkable.first[x]
             continue
-        walk.row[depth] += 1
-        left, parents = walk.left[depth] ^ (u64(1) << u64(x)), walkable.parents[j]
-        if parents & ~left:
+        family[depth] += 1
+        rest, parents = left[depth] ^ (u64(1) << u64(x)), walkable.parents[j]
+        if parents & ~rest:
             continue
-        walk.chosen[x] = j
-        larger = left & ~((u64(2) << u64(x)) - u64(1))
-        bound, gone = (walk.bound[depth] | larger) & ~parents, walk.gone[depth] + walkable.costs[j]
-        if left == u64(0):
+        chosen[x] = j
+        larger = rest & ~((u64(2) << u64(x)) - u64(1))
+        held, cost = (bound[depth] | larger) & ~parents, gone[depth] + walkable.costs[j]
+        if rest == u64(0):
             for v in range(m):
-                rows[written, v] = walk.chosen[v]
-            costs[written] = gone
+                rows[written, v] = chosen[v]
+            costs[written] = cost
             written += 1
-        elif bound != left:
+        elif held != rest:
             depth += 1
-            walk.left[depth], walk.bound[depth], walk.gone[depth], walk.next[depth] = left, bound, gone, m
-    walk.depth[0] = depth
-    return written
+            left[depth], bound[depth], gone[depth], child[depth] = rest, held, cost, m
+    return written, steps
