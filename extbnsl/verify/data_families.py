@@ -147,10 +147,6 @@ class _Data(FamilySource):
         """
         return (8 * self.weights.size + 64) * FLOAT_ERROR * self.scale(child)
 
-    def floor(self, child: int) -> float:
-        """N H(child | all other variables), the least misfit there is, less the margin; in nats."""
-        return max(0.0, self.misfits[child] - self.margin(child))
-
     def tells(self, variable: int) -> bool:
         """Whether a parent like this can matter to anyone who need not have it."""
         if self.kind == set_search.MISFIT:
@@ -225,7 +221,8 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
     order, parents = _numbering(data, thresholds)
     n, place, every = order.size, np.argsort(order), np.arange(order.size)
     children, codes = np.sort(place[list(thresholds)]), data.codes[order]
-    price, margin, floor = (np.array([own(v) for v in order.tolist()]) for own in (data.price, data.margin, data.floor))
+    price, margin = (np.array([own(v) for v in order.tolist()]) for own in (data.price, data.margin))
+    floor = np.maximum(np.array(data.misfits)[order] - margin, 0.0)
     lead = np.where(data.every, math.inf, margin)
     may, must_before = np.zeros((n, n), np.bool_), np.zeros((n, n + 1), np.int32)
     alone, threshold, most = np.full(n, math.inf), np.zeros(n, np.int64), np.zeros(n, np.int64)
