@@ -2,7 +2,7 @@
 
 The families are counted again, all that such a network can have: with any multipliers of cuts, a network with the
 family (X, P) costs at least root + c'(X, P) - mu_X, see `certificate`; so those with c' < mu_X + limit - root are all.
-Where nobody says what mu_X is, it is found first, below the c' of a family that is known; where a smaller c' turns up,
+Where nobody says what mu_X is, it is found first, below what a family costs that is known; where a smaller c' turns up,
 they are counted again. All sums are in whole units, of costs rounded down, and the limit is raised by what costs may be
 off: so a few networks come along that cost a little more.
 
@@ -16,15 +16,15 @@ goes back.
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import pack, unpack
+from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, ceil_units, floors_of
+from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, ceil_units, floor_units
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family
 from extbnsl.verify.order_nodes import Walkable, walk
@@ -75,13 +75,13 @@ def networks_below(
     parts.sort(key=len)
     pieces = [within(families.of(np.isin(families.children, part)), question.cuts) for part in parts]
     order = np.argsort(np.concatenate(parts[::-1]))
-    met: list[dict[int, Family]] = [{} for _ in question.names]
+
+    @cache
+    def scored(x: int, number: int) -> Family:
+        return question.scored(x, unpack(own[x][0][number]))
+
     for row in _networks(pieces, top, workers, room, question.tell):
-        numbers = row[order].tolist()
-        for x, number in enumerate(numbers):
-            if number not in met[x]:
-                met[x][number] = question.scored(x, unpack(own[x][0][number]))
-        yield tuple(some[number] for some, number in zip(met, numbers, strict=True))
+        yield tuple(scored(x, number) for x, number in enumerate(row[order].tolist()))
 
 
 def _families_below(
@@ -94,27 +94,18 @@ def _families_below(
     top = ceil_units(limit) + sum(ceil_units(question.source.rounding(x)) for x in range(len(question.names)))
 
     def counted(mu: Sequence[int]) -> tuple[Families, list[int]]:
-        """All families that matter if no reduced costs are below these; one of those that are, if there are any."""
+        """All families that matter if no reduced costs are below these, and the smallest that there are."""
         gap = max(0, top - question.cuts.needed - sum(mu))
         return _below(question, [own + gap for own in mu], workers)
 
     mu = question.least
     if mu is None:
-        _, mu = _below(question, _most(question, known, workers), workers)
+        dear = [question.scored(x, own).cost - question.source.rounding(x) for x, own in enumerate(known)]
+        _, mu = _below(question, list(map(floor_units, dear)), workers)
     families, found = counted(mu)
     if any(map(operator.lt, found, mu)):
         families, _ = counted(found)
     return (families, top) if families.complete else None
-
-
-def _most(question: Question, known: Sequence[tuple[int, ...]], workers: Workers) -> list[int]:
-    """The c' of each variable's family in a network that is known, rounded down: mu is not above it, in units."""
-    n = len(question.names)
-    costs = [question.scored(x, own).cost - question.source.rounding(x) for x, own in enumerate(known)]
-    varsets = np.array([pack(own, n) for own in known], np.uint64)
-    families = Families(np.arange(n), np.arange(n + 1), varsets, floors_of(np.array(costs)))
-    least: list[int] = families.shown(question.cuts, workers).least.tolist()
-    return least
 
 
 def _below(question: Question, thresholds: Sequence[int], workers: Workers) -> tuple[Families, list[int]]:
