@@ -71,14 +71,9 @@ class Optimality:
     rounding: float = 0.0  # by how much less a network may cost, in nats, beside the tolerance, as costs are floats
 
     @property
-    def ok(self) -> bool:
-        """Whether no claim was found wrong; it may be that little was checked."""
-        return not self.findings
-
-    @property
     def complete(self) -> bool:
         """Whether it is proved that no network is cheaper, but for the tolerance of the claim."""
-        return self.ok and not self.why
+        return not self.findings and not self.why
 
     @classmethod
     def joined(cls, parts: Sequence["Optimality"]) -> "Optimality":

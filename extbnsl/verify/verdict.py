@@ -27,11 +27,6 @@ class Verdict:
     findings: tuple[str, ...]  # a sentence for each claim that does not hold
     cost: float  # recomputed, in nats; nan if the network cannot be scored
 
-    @property
-    def ok(self) -> bool:
-        """Whether all claims hold."""
-        return not self.findings
-
 
 def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     """Check a result document against the data, or the local scores, that it is about.

@@ -71,7 +71,7 @@ def check_verified(result, problem):
     """`verify` finds nothing wrong with the document, and proves it again if it is optimal."""
     document = json.loads(json.dumps(result.document()))
     verdict = verify(document, problem)
-    hold(verdict.ok, "verify", "; ".join(verdict.findings))
+    hold(not verdict.findings, "verify", "; ".join(verdict.findings))
     if result.status != OPTIMAL or result.certificate is None:
         return
     with Workers(1, never) as workers:

@@ -55,7 +55,7 @@ def kinds_of(result):
 def checked(result, problem):
     """What the check of a result's document finds, as a file has it; all of it is proved."""
     document = json.loads(json.dumps(result.document()))
-    assert verify(document, problem).ok
+    assert not verify(document, problem).findings
     with Workers(1) as workers:
         optimality = verify_optimality(document, problem, workers)
     assert optimality.complete, optimality

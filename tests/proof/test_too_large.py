@@ -74,7 +74,7 @@ def branchings_of(result):
 def assert_proved(result, scores):
     """The certificate proves the result, as a file has it."""
     document = json.loads(json.dumps(result.document()))
-    assert verify(document, scores).ok
+    assert not verify(document, scores).findings
     with Workers(1) as workers:
         optimality = verify_optimality(document, scores, workers)
     assert optimality.complete, optimality

@@ -144,7 +144,7 @@ def test_numbers_of_numpy_are_taken_as_those_of_python(table):
     result = extbnsl.learn(
         table, max_parents=np.int64(2), seed=np.uint8(3), threads=np.int32(1), fixing=np.True_, polish=np.False_
     )
-    assert verify(json.loads(json.dumps(result.document())), from_array(table)).ok
+    assert not verify(json.loads(json.dumps(result.document())), from_array(table)).findings
     given = [result.document()["provenance"]["options"][name] for name in ("max_parents", "seed", "threads", "fixing")]
     assert [(type(value), value) for value in given] == [(int, 2), (int, 3), (int, 1), (bool, True)]
 
@@ -230,7 +230,7 @@ def test_a_result_is_saved_and_nothing_is_written_over(tmp_path, dataset):
     names = {"result.json", "network.bif", "network.json", "network.dot"}
     assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == names
     written = json.loads((tmp_path / "new" / "folder" / "result.json").read_text())
-    assert verify(written, dataset).ok
+    assert not verify(written, dataset).findings
     assert written["parents"] == result.parents
     before = (tmp_path / "new" / "folder" / "result.json").read_bytes()
     with pytest.raises(InputError, match=r"result\.json exists already"):

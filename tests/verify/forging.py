@@ -181,13 +181,13 @@ def believed(document, problem):
     """
     try:
         document = json.loads(json.dumps(document))
-        if not verify(document, problem).ok:
+        if verify(document, problem).findings:
             return None
         with Workers(1) as workers:
             optimality = verify_optimality(document, problem, workers)
     except ExtbnslError:
         return None
-    if optimality is None or not optimality.ok:
+    if optimality is None or optimality.findings:
         return None
     bounds = {tuple(c["variables"]): c["lower_bound"] for c in document["certificate"]["components"]}
     for variables in optimality.proved:

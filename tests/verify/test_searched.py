@@ -199,7 +199,7 @@ def test_constant_columns(columns):
 def repeated(result, stop=lambda: None):
     """The check of a result with a component that a search proved."""
     document = json.loads(json.dumps(result.document()))
-    assert verify(document, result.dataset or result.local_scores).ok
+    assert not verify(document, result.dataset or result.local_scores).findings
     with Workers(1, stop) as workers:
         return verify_optimality(document, result.dataset or result.local_scores, workers)
 
@@ -253,7 +253,7 @@ def test_no_dearer_network_is_believed_of_a_search(kind):
     for parents in dearer_networks(case):
         document = as_searched(claimed(case, parents))
         assert believed(document, case.problem) is None
-        assert verify(document, case.problem).ok
+        assert not verify(document, case.problem).findings
         with Workers(1) as workers:
             optimality = verify_optimality(document, case.problem, workers)
         assert optimality.findings
@@ -299,7 +299,7 @@ def test_a_search_that_is_given_up_proves_nothing(searched, running_out, failure
     """Too large, or out of time when all is counted."""
     running_out("verify.recount", "least_cost", failure)
     optimality = repeated(searched)
-    assert optimality.ok
+    assert not optimality.findings
     assert not optimality.complete
     assert optimality.proved == ()
     assert optimality.unchecked == (searched.certificate.components[0].variables,)
@@ -320,7 +320,7 @@ def test_a_search_of_more_variables_than_a_word_has_is_not_repeated():
 
 def test_time_that_is_over_at_once(searched):
     optimality = repeated(searched, stop=lambda: TIME_LIMIT)
-    assert optimality.ok
+    assert not optimality.findings
     assert not optimality.complete
     assert optimality.why == TIME_LIMIT
 

@@ -95,7 +95,7 @@ def test_a_true_result_passes(parents, status):
     dataset = random_data(1)
     document = json.loads(json.dumps(result_of(dataset, parents, status=status)))
     verdict = verify(document, dataset)
-    assert verdict.ok
+    assert not verdict.findings
     assert verdict.findings == ()
     assert verdict.cost == pytest.approx(document["cost"], rel=1e-12)
 
@@ -103,12 +103,12 @@ def test_a_true_result_passes(parents, status):
 def test_an_order_of_indices_will_do():
     dataset = random_data(1)
     order = [NAMES.index(name) for name in result_of(dataset, TRUTH)["order"]]
-    assert verify(result_of(dataset, TRUTH, order=order), dataset).ok
+    assert not verify(result_of(dataset, TRUTH, order=order), dataset).findings
 
 
 def test_a_result_that_is_not_proved_may_have_a_gap():
     dataset = random_data(1)
-    assert verify(result_of(dataset, TRUTH, status="time_limit", lower_bound=-1e300), dataset).ok
+    assert not verify(result_of(dataset, TRUTH, status="time_limit", lower_bound=-1e300), dataset).findings
 
 
 LIES = [
@@ -139,7 +139,7 @@ LIES = [
 def test_a_lie_is_found(lie, finding):
     dataset = random_data(2)
     verdict = verify(result_of(dataset, TRUTH) | lie, dataset)
-    assert not verdict.ok
+    assert verdict.findings
     assert any(finding in sentence for sentence in verdict.findings), verdict.findings
 
 
@@ -149,12 +149,12 @@ def test_a_cost_off_by_more_than_rounding_is_found():
     for error, ok in [(1e-11, True), (1e-7, False)]:
         wrong = cost * (1 + error)
         claims = {"cost": wrong, "lower_bound": wrong, "upper_bound": wrong}
-        assert verify(result_of(dataset, TRUTH, **claims), dataset).ok is ok
+        assert (not verify(result_of(dataset, TRUTH, **claims), dataset).findings) is ok
 
 
 def test_other_data_are_found_even_without_a_digest():
     document = result_of(random_data(2), TRUTH, provenance={"data_digest": None})
-    assert not verify(document, random_data(3)).ok
+    assert verify(document, random_data(3)).findings
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def file_result(scores, parents, cost, **claims):
 
 def test_a_result_from_a_score_file():
     scores = listed_scores()
-    assert verify(file_result(scores, {"d": ["a"]}, 9.5), scores).ok
+    assert not verify(file_result(scores, {"d": ["a"]}, 9.5), scores).findings
     assert verify(file_result(scores, {}, 10.0), scores).cost == 10
     wrong = verify(file_result(scores, {"d": ["a"]}, 9.0), scores)
     assert wrong.findings == ("The claimed cost is 9.0, but the network costs 9.5.",)
