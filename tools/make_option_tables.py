@@ -83,7 +83,7 @@ def _rows(one: Declared) -> dict[str, list[str]]:
     (commands,) = (a for a in command_parser()._actions if isinstance(a, argparse._SubParsersAction))
     found: dict[str, list[str]] = {}
     for name, parser in commands.choices.items():
-        for action in parser._actions:
+        for action in parser.filled()._actions:
             if getattr(action, "declared", None) is one:
                 found.setdefault(_row(action), []).append(name)
     return found

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.cli.head import fail, say
-from extbnsl.cli.options import Parser, read_problem
+from extbnsl.cli.options import read_problem
+from extbnsl.cli.parser import Parser
+from extbnsl.cli.saying import fail, say
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.data import Dataset
 from extbnsl.machine.budgets import Budgets

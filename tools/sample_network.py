@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.cli.head import fail, say
-from extbnsl.cli.options import Parser, whole
+from extbnsl.cli.options import whole
+from extbnsl.cli.parser import Parser
+from extbnsl.cli.saying import fail, say
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.formats.bif import BifNetwork, read_bif

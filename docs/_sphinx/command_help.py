@@ -30,7 +30,7 @@ def helps():
     os.environ["COLUMNS"] = COLUMNS
     os.environ["NO_COLOR"] = "1"  # later versions of Python colour their help
     (commands,) = (one for one in command_parser()._actions if isinstance(one, argparse._SubParsersAction))
-    return [(name, parser.format_help()) for name, parser in commands.choices.items()]
+    return [(name, parser.filled().format_help()) for name, parser in commands.choices.items()]
 
 
 def setup(app):

@@ -9,10 +9,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from extbnsl.cli.head import OUT_OF_MEMORY, fail, fault
 from extbnsl.cli.parser import command_parser
+from extbnsl.cli.saying import OUT_OF_MEMORY, fail, fault
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
-from extbnsl.machine.budgets import check_address_space
 from extbnsl.machine.interrupts import KILLED, NOTHING_WRITTEN
 
 
@@ -23,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = command_parser().parse_args(arguments)
         options.shell_line = shlex.join(["extbnsl", *arguments])
         if options.compiles:
+            from extbnsl.machine.budgets import check_address_space
+
             check_address_space()
         return int(options.command(options))
     except VerificationError as error:

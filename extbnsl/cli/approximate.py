@@ -1,7 +1,6 @@
 """`extbnsl approximate`: a network of thousands of variables, as good as a time allows."""
 
 import argparse
-from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.core.options import declared
@@ -22,10 +21,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "find a good network of many variables in a given time"
-    parser = options.add_command(commands, "approximate", text, EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input, or local scores")
     parser.add_argument(
         "--time",

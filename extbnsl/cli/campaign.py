@@ -9,15 +9,16 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from extbnsl.cli import options
-from extbnsl.cli.head import clearing, fitted, remark, say
+from extbnsl.cli.parser import usage_error
+from extbnsl.cli.saying import fitted, remark, say
 from extbnsl.cli.summary import STOPPED
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.run.progress import Screen, beating, is_screen
+from extbnsl.run.progress import Screen, beating, clearing, is_screen
 
 if TYPE_CHECKING:
     from extbnsl.lab.campaign.folder import CampaignFolder
@@ -44,10 +45,8 @@ FAILED = 40  # the exit code where a run failed for no reason that a budget expl
 JOBS = partial(options.whole, least=1, most=1024)
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "run many data sets by many methods, and report on it"
-    parser = options.add_command(commands, "campaign", text, EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="a YAML file")
     parser.add_argument(
         "--output-dir", metavar="DIR", type=Path, help="where to write (default: FILE's name with .campaign, here)"
@@ -81,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
     if given.retry and (given.report or not given.resume):
         raise InputError("campaign: --retry is for --resume, and not for --report.")
     try:
-        asked = read_campaign(given.file, given.usage_error)
+        asked = read_campaign(given.file, usage_error)
     except FileError as error:
         for line in error.lines:
             remark(line)

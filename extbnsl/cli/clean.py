@@ -2,10 +2,9 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import remark, say, say_sentence
+from extbnsl.cli.saying import remark, say, say_sentence
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST, RESULT
@@ -23,9 +22,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "clean", "delete what a run needs only to be resumed", EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "run")
     parser.add_argument("--yes", action="store_true", help="delete it; without this it is only listed")
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from extbnsl.cli.head import say
+from extbnsl.cli.saying import say
 
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS = ("DIR", "RUN")  # metavars
@@ -52,6 +52,6 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                yield from _actions(command)
+                yield from _actions(command.filled())
         else:
             yield action

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from extbnsl.cli.options import did_you_mean
+from extbnsl.cli.parser import did_you_mean
 from extbnsl.cli.score_network import data_options_of
 from extbnsl.core.claims import STATUSES
 from extbnsl.core.errors import InputError

@@ -3,10 +3,10 @@
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import say
+from extbnsl.cli.saying import say
 from extbnsl.core.codec import json_text
 from extbnsl.core.options import declared
 from extbnsl.files.manifest import Remembered
@@ -32,9 +32,8 @@ example:
 STOPPING = "Stopping; the estimate so far follows (once more: end at once)."
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "estimate", "tell the memory, disk and time that a solve needs", EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "data")
     parser.add_argument(
         "--effort",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import remark, say_sentence
+from extbnsl.cli.saying import remark, say_sentence
 from extbnsl.cli.score_network import training_problem
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
@@ -38,9 +38,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "export", "write a network for another program", EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "result")
     options.add_output(parser, "where to write", required=True)
     parser.add_argument("--format", choices=FORMATS, help="the format (default: as FILE ends)")

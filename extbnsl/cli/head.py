@@ -1,16 +1,10 @@
-"""What a command says on standard output and standard error, and the first lines of one that works: the version, the
-input, options that are not the default, and budgets.
-"""
+"""The first lines of a command that works: the version, the input, options that are not the default, and budgets."""
 
-import contextlib
-import errno
 import os
-import stat
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.figures import counted, format_time
@@ -18,7 +12,6 @@ from extbnsl.core.options import Options
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import Budgets, format_size, free_disk, machine_memory
-from extbnsl.run.progress import ERASE, is_screen, wrapped
 from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
@@ -96,61 +89,3 @@ def _changed(given: Any) -> Iterator[tuple[str, Any]]:
     for field in fields(given):
         if (value := getattr(given, field.name)) != field.default:
             yield field.name.replace("_", "-"), value
-
-
-OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."
-
-
-def say(text: str) -> None:
-    """Print to standard output, as `say_all`, and end the line."""
-    say_all((f"{text}\n",))
-
-
-def say_all(texts: Iterable[str]) -> None:
-    """Print texts to standard output; if nobody reads it any more, or the terminal is gone, that is no failure."""
-    try:
-        coding = sys.stdout.encoding or "utf-8"
-        for text in texts:
-            sys.stdout.write(text.encode(coding, "backslashreplace").decode(coding))  # file names need not be Unicode
-        sys.stdout.flush()
-    except OSError as error:
-        from extbnsl.files.atomic import write_failure
-
-        output = sys.stdout.fileno()
-        gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and stat.S_ISCHR(os.fstat(output).st_mode))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), output)  # nothing is left to fail at exit
-        if not gone:
-            raise write_failure(Path("standard output"), error) from error
-
-
-def say_sentence(sentence: str) -> None:
-    """Print a sentence, or a few, to standard output, as `fitted` to that."""
-    say(fitted(sentence, sys.stdout))
-
-
-def remark(sentence: str) -> None:
-    """Print a sentence to standard error, as far as that can be written and as `fitted` to that."""
-    with contextlib.suppress(OSError):
-        print(fitted(f"extbnsl: {sentence}", sys.stderr), file=sys.stderr, flush=True)
-
-
-def fitted(sentence: str, stream: TextIO, indent: int = 2) -> str:
-    """The sentence in lines, all but the first indented, if people see it on a terminal; in one line where a program
-    may look for it."""
-    return wrapped(sentence, indent) if stream.isatty() else sentence
-
-
-def clearing(quiet: bool) -> str:
-    """What deletes the text that is shown in place on standard error, if one may be."""
-    return "" if quiet or not is_screen(sys.stderr) else ERASE
-
-
-def fail(sentence: str, code: int) -> int:
-    """Say why a command fails, and return its exit code."""
-    remark(sentence)
-    return code
-
-
-def fault(error: Exception) -> str:
-    """The sentence for an error that is a fault of extbnsl itself."""
-    return f"Internal error: {type(error).__name__}: {' '.join(str(error).split()) or 'no message'}."

@@ -1,7 +1,6 @@
 """`extbnsl kbest`: the best networks, and what they say together."""
 
 import argparse
-from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.core.options import declared
@@ -30,10 +29,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "find the k best networks, and the arcs that they share"
-    parser = options.add_command(commands, "kbest", text, EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "data")
     options.add_options(parser, declared(Scope), k=f"{K}, or {MOST_LISTED:,} within a factor")
     options.add_shared(parser, "--run-dir")

@@ -3,7 +3,6 @@ input of a command within its budgets.
 """
 
 import argparse
-import difflib
 import os
 import sys
 import time
@@ -11,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from extbnsl.cli.head import fitted
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
@@ -113,48 +111,6 @@ SHARED: dict[str, dict[str, Any]] = {
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
 T = TypeVar("T")
-CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose usage errors are one sentence and end with the exit code of bad input."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, but what nobody knows is an error of the command that it was given to."""
-        found, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            parser = getattr(found, "parser", self)
-            hint = did_you_mean(unknown[0].split("=")[0], parser._option_string_actions)
-            parser.error(f"unrecognised: {' '.join(unknown)}{hint}")
-        return found
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            hint = did_you_mean(str(value), action.choices) or f"; choose from {', '.join(action.choices)}"
-            raise argparse.ArgumentError(action, f"{str(value)!r} is not known{hint}")
-
-    def error(self, message: str) -> NoReturn:
-        sentence = f"{self.prog}: {message}; '{self.prog} --help' shows what can be given."
-        self.exit(InputError.exit_code, f"{fitted(sentence, sys.stderr)}\n")
-
-
-def add_command(
-    commands: Any,
-    name: str,
-    text: str,
-    epilog: str,
-    command: Callable[[argparse.Namespace], int],
-    compiles: bool = True,
-) -> argparse.ArgumentParser:
-    """The parser, among `commands`, of the command `name` that does `text`; whether it needs the compiler."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
-    )
-    parser.set_defaults(command=command, compiles=compiles, parser=parser)
-    return parser
 
 
 def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -318,12 +274,6 @@ def check_output(output: Path, overwrite: bool, option: str = "--output") -> Non
         raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}; create it first.")
     if not os.access(output.parent, os.W_OK | os.X_OK):
         raise InputError(f"{output} cannot be written: no permission to write in {output.parent}.")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question about the known word that is closest to one that is not; empty if none is close."""
-    close = difflib.get_close_matches(word.lower(), list(known), 1, CLOSE)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def whole(text: str, least: int = 0, most: int | None = None) -> int:

@@ -28,10 +28,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "find the best network under an order of the variables"
-    parser = options.add_command(commands, "order", text, EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input")
     parser.add_argument(
         "--order",

@@ -1,37 +1,39 @@
-"""The parser of all commands."""
+"""The parser of all commands, each of which is asked for what it takes when it is given."""
 
 import argparse
 import contextlib
+import difflib
 import functools
+import importlib
 import io
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
 
-from extbnsl.cli import (
-    approximate,
-    campaign,
-    clean,
-    estimate,
-    export,
-    kbest,
-    order,
-    plot,
-    report,
-    resume,
-    score,
-    score_network,
-    solve,
-    status,
-    verify,
-)
 from extbnsl.cli.completion import SHELLS, Completion
-from extbnsl.cli.options import Parser
-from extbnsl.core.errors import ExtbnslError
+from extbnsl.cli.saying import fitted
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.version import __version__
 
-COMMANDS = (
-    *(solve, kbest, resume, status, clean, verify, estimate, score, order, approximate),
-    *(score_network, export, campaign, plot, report),
-)
+COMMANDS = {
+    "solve": "find the network of least cost and prove it",
+    "kbest": "find the k best networks, and the arcs that they share",
+    "resume": "go on with a run that was stopped or killed",
+    "status": "tell what a run is doing, or how it ended",
+    "clean": "delete what a run needs only to be resumed",
+    "verify": "check a result against its data",
+    "estimate": "tell the memory, disk and time that a solve needs",
+    "score": "compute the local scores of data and write them to a file",
+    "order": "find the best network under an order of the variables",
+    "approximate": "find a good network of many variables in a given time",
+    "score-network": "say how likely new records are by a network",
+    "export": "write a network for another program",
+    "campaign": "run many data sets by many methods, and report on it",
+    "plot": "draw the layers of a search, the k best networks, or the network",
+    "report": "write a page about a run and its network",
+}
+COMPILING = ("solve", "kbest", "resume", "verify", "estimate", "score", "order", "approximate")  # need the compiler
+CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\
 Costs are in nats and minimised; the score is MDL (minus BIC) unless --score
@@ -66,8 +68,57 @@ def usage_error(arguments: Sequence[str]) -> str | None:
     return None
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose usage errors are one sentence and end with the exit code of bad input."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, but what nobody knows is an error of the command that it was given to."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = getattr(found, "parser", self)
+            hint = did_you_mean(unknown[0].split("=")[0], parser._option_string_actions)
+            parser.error(f"unrecognised: {' '.join(unknown)}{hint}")
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), action.choices) or f"; choose from {', '.join(action.choices)}"
+            raise argparse.ArgumentError(action, f"{str(value)!r} is not known{hint}")
+
+    def error(self, message: str) -> NoReturn:
+        sentence = f"{self.prog}: {message}; '{self.prog} --help' shows what can be given."
+        self.exit(InputError.exit_code, f"{fitted(sentence, sys.stderr)}\n")
+
+
+class Command(Parser):
+    """The parser of a command, whose module is not loaded before the command is given."""
+
+    def filled(self) -> "Command":
+        """The parser, once its module has added what the command takes."""
+        if self.epilog is None:
+            name = self.prog.rpartition(" ")[2]
+            module = importlib.import_module(f"extbnsl.cli.{name.replace('-', '_')}")
+            self.epilog = module.EPILOG
+            self.set_defaults(command=module.run, compiles=name in COMPILING, parser=self)
+            module.add(self)
+        return self
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, when all is there that may be given."""
+        return super(Command, self.filled()).parse_known_args(args, namespace)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question about the known word that is closest to one that is not; empty if none is close."""
+    close = difflib.get_close_matches(word.lower(), list(known), 1, CLOSE)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
 @functools.cache
-def command_parser() -> argparse.ArgumentParser:
+def command_parser() -> Parser:
     """The parser, made once; what it parses has `command`, the function to call with it."""
     made = Parser(prog="extbnsl", description=DESCRIPTION, epilog=EPILOG)
     made.add_argument("--version", action="version", version=f"extbnsl {__version__}")
@@ -78,8 +129,7 @@ def command_parser() -> argparse.ArgumentParser:
         metavar="SHELL",
         help="print a script that completes command lines in bash, zsh or fish, and exit",
     )
-    made.set_defaults(usage_error=usage_error)  # for the command that checks the command lines of others
-    commands = made.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    commands = made.add_subparsers(metavar="COMMAND", required=True, parser_class=Command)
+    for name, text in COMMANDS.items():
+        commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     return made

@@ -8,10 +8,9 @@ import contextlib
 import os
 import shlex
 from pathlib import Path
-from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import say_sentence
+from extbnsl.cli.saying import say_sentence
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.files.atomic import open_regular, write_atomically
 from extbnsl.files.names import DRAWING, DRAWN, NETWORK_DRAWING, RANKS_DRAWING
@@ -36,10 +35,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "draw the layers of a search, the k best networks, or the network"
-    parser = options.add_command(commands, "plot", text, EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "run")
     options.add_output(parser, "a .png, .svg or .pdf (default: layers.png, ranks.png or network.svg in RUN)")
     parser.add_argument("--network", action="store_true", help="draw the network, as .svg, without matplotlib")

@@ -1,10 +1,9 @@
 """`extbnsl report`: a page about a run."""
 
 import argparse
-from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import say_sentence
+from extbnsl.cli.saying import say_sentence
 from extbnsl.files.atomic import write_atomically
 from extbnsl.files.names import PAGE
 
@@ -19,9 +18,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "report", "write a page about a run and its network", EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "run")
     options.add_output(parser, "where to write (default: report.html in RUN)")
     options.add_shared(parser, "--overwrite")

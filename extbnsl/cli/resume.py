@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import remark
 from extbnsl.cli.options import absolute, is_standard_input, read_problem
 from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
+from extbnsl.cli.saying import remark
 from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
@@ -57,9 +57,8 @@ LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
 SCOPES: dict[str, type] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "resume", "go on with a run that was stopped or killed", EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "run")
     before = dict.fromkeys(AS_BEFORE, "as in the previous session")
     limit = "never, of approximate the time that is left"

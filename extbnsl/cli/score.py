@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import say_sentence
+from extbnsl.cli.saying import say_sentence
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.options import declared
@@ -25,10 +25,8 @@ example:
 STOPPING = "Stopping; nothing will be written (once more: end at once)."
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "compute the local scores of data and write them to a file"
-    parser = options.add_command(commands, "score", text, EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz), - for standard input")
     options.add_output(parser, "where to write: .jkl, .jaa or .scores, or those with .gz", required=True)
     options.add_shared(parser, "--overwrite")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import say, say_sentence
 from extbnsl.cli.options import read_problem
+from extbnsl.cli.saying import say, say_sentence
 from extbnsl.core.codec import Misfit, Within, decode_some
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
@@ -91,10 +91,8 @@ example:
 SMOOTHING = "1"  # unless another is given
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    text = "say how likely new records are by a network"
-    parser = options.add_command(commands, "score-network", text, EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "result")
     parser.add_argument("data", metavar="DATA", help="records of the same variables, a file as for solve")
     options.add_shared(parser, "--training", "--smoothing")

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.cli import options
-from extbnsl.cli.head import OUT_OF_MEMORY, clearing, fault, fitted, head, say, say_all
+from extbnsl.cli.head import head
 from extbnsl.cli.plot import draw_after
+from extbnsl.cli.saying import OUT_OF_MEMORY, fault, fitted, say, say_all
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
+from extbnsl.core.figures import wrapped
 from extbnsl.core.options import Options
 from extbnsl.files.atomic import pieces
 from extbnsl.files.manifest import read_manifest
@@ -30,7 +32,7 @@ from extbnsl.results.reading import read_text
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
 from extbnsl.run.log import LAYER_FIGURES, read_layers
-from extbnsl.run.progress import wrapped
+from extbnsl.run.progress import clearing
 from extbnsl.run.status import StatusFile, read_status
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples

@@ -2,7 +2,6 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.plot import check_drawing
@@ -26,9 +25,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "solve", "find the network of least cost and prove it", EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "data", "--run-dir")
     parser.add_argument("--overwrite", action="store_true", help=f"{options.REPLACE_RUN}, and the FILE of --plot")
     options.add_claim(parser)

@@ -1,10 +1,9 @@
 """`extbnsl status`: what a run is doing, or how it ended."""
 
 import argparse
-from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import say
+from extbnsl.cli.saying import say
 from extbnsl.core.codec import json_text
 from extbnsl.run.status import read_status
 
@@ -18,9 +17,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "status", "tell what a run is doing, or how it ended", EPILOG, run, False)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     options.add_shared(parser, "run")
     parser.add_argument("--json", action="store_true", help=options.AS_JSON)
 

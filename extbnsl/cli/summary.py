@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import FINISHED
-from extbnsl.core.figures import format_cost, format_share
+from extbnsl.core.figures import HELD, format_cost, format_share, wrapped
 from extbnsl.files.names import ARC_FREQUENCIES, BOOTSTRAP, MANIFEST, OUTPUTS, TABLES, of_network
 from extbnsl.results import facts
-from extbnsl.results.facts import HELD, INDENT, Fact, has_resamples, is_ranked, sizes_told
+from extbnsl.results.facts import INDENT, Fact, has_resamples, is_ranked, sizes_told
 from extbnsl.results.reading import damage_told
 from extbnsl.run.directory import resume_command
-from extbnsl.run.progress import coloured, wrapped
+from extbnsl.run.progress import coloured
 from extbnsl.run.status import finished_result
 
 STOPPED = 10

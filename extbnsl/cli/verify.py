@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import fitted, remark, say, say_sentence
 from extbnsl.cli.options import read_problem
+from extbnsl.cli.saying import fitted, remark, say, say_sentence
 from extbnsl.cli.score_network import data_options_of
 from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.events import StageStarted
@@ -42,9 +42,8 @@ example:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = options.add_command(commands, "verify", "check a result against its data", EPILOG, run)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("result", metavar="RESULT", type=Path, help="a run directory or its result.json")
     parser.add_argument("data", metavar="DATA", help="the CSV file, or the local scores, that it was learned from")
     parser.add_argument(

@@ -1,7 +1,12 @@
-"""How counts, times, costs and gaps are written for people."""
+"""How counts, times, costs and gaps are written for people, and lines that a terminal has room for."""
 
 import math
+import re
+import textwrap
 
+WIDTH = 80  # of a terminal, at least
+HELD = "\1"  # a blank at which no line is to end
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats)\b)")
 _COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
 _TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
 _LEAST_IN_FULL = 1e-3  # share that is written without an exponent
@@ -58,3 +63,11 @@ def held_of_all(of_all: float | None) -> str:
     if of_all is None:
         return "what they hold of the posterior probability of all networks is not known"
     return f"they hold {format_share(of_all)} of the posterior probability of all networks"
+
+
+def wrapped(line: str, indent: int = 2) -> str:
+    """A line of at most WIDTH columns, or several, all but the first indented. None ends at a blank that is HELD, or
+    between a figure and its unit."""
+    held = _BEFORE_UNIT.sub(HELD, line)
+    filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace(HELD, " ")

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.claims import FINISHED, HEURISTIC, OPTIMAL, tolerance
-from extbnsl.core.figures import counted, format_cost, format_gap, format_share, held_of_all, in_full, stage_title
+from extbnsl.core.figures import HELD, counted, format_cost, format_gap, format_share, held_of_all, in_full, stage_title
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.machine.budgets import format_size
 from extbnsl.scores.known import NAMES, score_named
@@ -27,7 +27,6 @@ NOTEBOOK = ("status", "cost", "bounds", "limit", "knowledge", "network", "networ
 TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
 PAGE = ("time",)  # subjects for a page alone, as those before are for a terminal alone
 
-HELD = "\1"  # a blank at which no line is to end
 INDENT = 13  # columns before the text of a fact
 SHOWN = 10  # arcs on which all networks agree, and of those that are undecided
 OLD = 0.5  # of the seconds: a network from before that is probably the best, or nearly so

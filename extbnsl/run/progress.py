@@ -8,9 +8,8 @@ import contextlib
 import dataclasses
 import math
 import os
-import re
 import shutil
-import textwrap
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -33,12 +32,8 @@ from extbnsl.core.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time, stage_title
+from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time, stage_title, wrapped
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.results.facts import HELD
-
-WIDTH = 80  # of a terminal, at least
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats)\b)")
 
 
 def activity(event: Event) -> str | None:
@@ -88,14 +83,6 @@ def layer_name(layer: int, event: LayerAdvanced | LayerEnded) -> str:
 def utc_now() -> str:
     """The time of day in UTC, ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def wrapped(line: str, indent: int = 2) -> str:
-    """A line of at most WIDTH columns, or several, all but the first indented. None ends at a blank that is HELD, or
-    between a figure and its unit."""
-    held = _BEFORE_UNIT.sub(HELD, line)
-    filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-    return filled.replace(HELD, " ")
 
 
 def _stage_advance(event: StageAdvanced) -> str:
@@ -433,6 +420,11 @@ def is_screen(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
     except (OSError, ValueError):
         return False
+
+
+def clearing(quiet: bool) -> str:
+    """What deletes the text that is shown in place on standard error, if one may be."""
+    return "" if quiet or not is_screen(sys.stderr) else ERASE
 
 
 def is_coloured(stream: TextIO | None) -> bool:

@@ -44,7 +44,7 @@ def test_the_version_is_that_of_the_package(capsys):
     assert run(capsys, "--version")[:2] == (0, f"extbnsl {extbnsl.__version__}\n")
 
 
-@pytest.mark.parametrize("command", [command.__name__.split(".")[-1].replace("_", "-") for command in COMMANDS])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_gives_an_example_that_parses(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0

@@ -13,7 +13,7 @@ from commands import fails, run
 
 from extbnsl.cli.parser import COMMANDS
 
-NAMES = {module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS}
+NAMES = set(COMMANDS)
 IN_BASH = """
 source ./script
 read -ra COMP_WORDS <<< "$1"

@@ -12,15 +12,14 @@ import pytest
 from cases import random_dataset
 from commands import run
 
-from extbnsl.cli.head import remark, say_sentence
 from extbnsl.cli.parser import COMMANDS
+from extbnsl.cli.saying import remark, say_sentence
 from extbnsl.cli.summary import summary
-from extbnsl.core.figures import in_full
+from extbnsl.core.figures import WIDTH, in_full, wrapped
 from extbnsl.formats.score_reader import SUFFIXES
 from extbnsl.results.reading import read_result
-from extbnsl.run.progress import WIDTH, wrapped
 
-NAMES = [command.__name__.split(".")[-1].replace("_", "-") for command in COMMANDS]
+NAMES = list(COMMANDS)
 LONG = "The search needs 3.4GiB of memory, and --memory grants 1.0GiB, which is not enough for it; grant more."
 
 

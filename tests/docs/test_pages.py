@@ -70,7 +70,7 @@ def options_of_the_parser():
     return {
         (name, option): default_of(action)
         for name, parser in commands.choices.items()
-        for action in parser._actions
+        for action in parser.filled()._actions
         for option in action.option_strings
         if not isinstance(action, argparse._HelpAction)
     }

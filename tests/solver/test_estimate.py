@@ -17,10 +17,10 @@ from extbnsl.cli import main
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import LayerEnded, StageAdvanced, StageStarted
+from extbnsl.core.figures import WIDTH
 from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
 from extbnsl.machine.budgets import Granted
-from extbnsl.run.progress import WIDTH
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
 from extbnsl.solver.needs import Counting, Estimate, Trial
