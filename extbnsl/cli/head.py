@@ -25,7 +25,7 @@ def head(
     methods: Options,
     budgets: Budgets,
     place: Place,
-    scope: Options | None = None,
+    scope: Any = None,
 ) -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen
@@ -34,7 +34,7 @@ def head(
     yield f"extbnsl {__version__}"
     yield f"input: {_input(problem, remembered.input)}"
     reading = chosen(remembered.data_options)
-    asked = () if scope is None else _changed(scope)
+    asked = _changed(scope) if isinstance(scope, Options) else ()
     options = [
         name if value is True else f"no {name}" if value is False else f"{name} {value}"
         for name, value in (*asked, *_changed(claim), *_changed(methods), *reading.items())

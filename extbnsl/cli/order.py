@@ -1,18 +1,17 @@
 """`extbnsl order`: the best network under an order of the variables."""
 
 import argparse
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import is_standard_input
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.solver.place import Place
+
+if TYPE_CHECKING:
+    from extbnsl.data import Data
 
 EPILOG = """\
 Every variable gets its best parents among those before it, or with --method k3
@@ -43,40 +42,29 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk")
+    parser.set_defaults(disk=0)
     options.add_data(parser)
     options.add_shared(parser, "--quiet", "--json", "--print")
 
 
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
+    from extbnsl.data.text import source_name
     from extbnsl.formats.score_reader import is_score_file
+    from extbnsl.orders.given import positions
 
     if is_score_file(given.data):
         raise InputError(f"{given.data} holds local scores; give the data that they were computed from.")
     if is_standard_input(given.data) and is_standard_input(given.order):
         raise InputError("--order: standard input has the data already; give the order in a file.")
-    with Interrupts() as interrupts, session.created(given) as run:
-        return _run_in(run, given, interrupts)
-
-
-def _run_in(run: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
-    from extbnsl.data.text import source_name
-    from extbnsl.orders.given import positions
-    from extbnsl.python.api import finder
-    from extbnsl.solver.families import check_claim
-
     file = source_name(given.order)
     names = _names(given.order, file)
-    budgets = replace(options.options_of(Budgets, given), disk=0)
-    dataset, budgets = options.read_input(given, budgets)
-    if _is_bif(given.order):  # which may be of more variables than are used
-        names = [each for each in names if each[1] in dataset.names]
-    order = positions(names, dataset.names, file, source_name(given.data))
-    claim, methods = options.claim_of(given), options.options_of(OrderMethods, given)
-    check_claim(dataset, claim)
-    asked = session.Asked(claim, methods, budgets, Place(run.path, remember=options.remembered(given)))
-    find = partial(finder(methods), dataset, order, claim, methods, budgets)
-    return session.finish(run, dataset, asked, find, interrupts, given)
+
+    def order_of(dataset: "Data") -> tuple[int, ...]:
+        used = [each for each in names if each[1] in dataset.names or not _is_bif(given.order)]  # BIF may have others
+        return positions(used, dataset.names, file, source_name(given.data))
+
+    return session.solve_new(given, options.options_of(OrderMethods, given), order_of)
 
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:

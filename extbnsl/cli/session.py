@@ -24,7 +24,7 @@ from extbnsl.core.options import Options
 from extbnsl.files.atomic import pieces
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
-from extbnsl.lab.baselines.methods import BaselineMethods
+from extbnsl.lab.baselines.methods import BaselineMethods, finder
 from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import OrderMethods
@@ -48,30 +48,31 @@ NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at
 
 class Asked(NamedTuple):
     """What is asked of a session: the methods say whether of `solve`, `approximate`, `order` or a published method, a
-    scope of `kbest`, or of `solve` with resamples."""
+    scope of `kbest`, or of `solve` with resamples; of `order` the scope is the order."""
 
     claim: Claim
     methods: Options
     budgets: Budgets
     place: Place
-    scope: Options | None = None
+    scope: Any = None
 
 
-def solve_new(given: argparse.Namespace, methods: Options, scope: Options | None = None) -> int:
-    """Make the run that a command asks for, and solve in it by these methods; the exit code."""
-    with Interrupts() as interrupts, created(given) as run:
-        if given.run_dir is None:
+def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
+    """Make the run that a command asks for, and solve in it by these methods; the exit code. A scope that follows from
+    the problem is a function of it."""
+    with Interrupts() as interrupts, _created(given) as run:
+        if given.run_dir is None and not isinstance(methods, OrderMethods):
             run.warnings += _stopped_before(run.path, given.data)
         problem, budgets = options.read_input(given, options.options_of(Budgets, given))
         place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
-        asked = Asked(options.claim_of(given), methods, budgets, place, scope)
+        asked = Asked(options.claim_of(given), methods, budgets, place, scope(problem) if callable(scope) else scope)
         code = solve_in(run, problem, asked, interrupts, given)
         if getattr(given, "plot", None) is not None:
             draw_after(run.path, given.plot, given.quiet or given.json)
         return code
 
 
-def created(given: argparse.Namespace) -> RunDirectory:
+def _created(given: argparse.Namespace) -> RunDirectory:
     """The new run directory of a command."""
     source = "stdin" if options.is_standard_input(given.data) else given.data
     return create(given.run_dir, source, given.overwrite, getattr(given, "scratch_dir", None))
@@ -85,34 +86,11 @@ def solve_in(
     given: argparse.Namespace,
 ) -> int:
     """Do with `problem` as asked, write and print the result; the exit code."""
-    from extbnsl.python.api import finder  # which makes signatures, for callers of Python
-    from extbnsl.solver.families import check_claim
-
-    check_claim(problem, asked.claim)
-    if isinstance(asked.scope, Resamples):
-        from extbnsl.solver.bootstrap import records_of
-
-        records_of(problem, asked.methods)
-    scope = () if asked.scope is None else (asked.scope,)
-    find = partial(
-        finder(asked.methods, asked.scope), problem, *scope, asked.claim, asked.methods, asked.budgets, asked.place
-    )
-    return finish(run, problem, asked, find, interrupts, given)
-
-
-def finish(
-    run: RunDirectory,
-    problem: "Data | LocalScores",
-    asked: Asked,
-    find: "Callable[..., Result]",
-    interrupts: Interrupts,
-    given: argparse.Namespace,
-) -> int:
-    """Find a result by `find`, which takes an observer and when to stop, and write and print it; the exit code."""
     from extbnsl.data.treatment import chosen
 
     remember, resumed = asked.place.remember, asked.place.resume
     assert remember is not None, "a command has something to remember"
+    find = _finding(problem, asked)
     before = asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds)
     first = _say_head(problem, asked, given.quiet)
     give_memory_back()
@@ -121,13 +99,27 @@ def finish(
         armed = _arming(interrupts, clearing(given.quiet) + fitted(_stopping(run, asked.methods), sys.stderr))
         with _observed(run, status, first, armed, given.quiet, before) as observer:
             result = find(observer=observer, stop=interrupts.stop)
-        made = {"command": remember.command, "data_options": chosen(remember.data_options)}
-        document = result.document(made)
+        document = result.document({"command": remember.command, "data_options": chosen(remember.data_options)})
         document["stats"]["layers"] = _layers(run.path)
-        _write(document, result, run)
+        with _printed_if_lost(result, document):
+            run.write(result.files(document))
         status.end(result.status)
     tell(document, run.path, given)
     return exit_code(document)
+
+
+def _finding(problem: "Data | LocalScores", asked: Asked) -> "Callable[..., Result]":
+    """What finds the result, given an observer and when to stop; InputError if the problem is none for the claim."""
+    from extbnsl.solver.families import check_claim
+
+    check_claim(problem, asked.claim)
+    if isinstance(asked.scope, Resamples):
+        from extbnsl.solver.bootstrap import records_of
+
+        records_of(problem, asked.methods)
+    scope = () if asked.scope is None else (asked.scope,)
+    find = finder(asked.methods, asked.scope)
+    return partial(find, problem, *scope, asked.claim, asked.methods, asked.budgets, asked.place)
 
 
 def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -> None:
@@ -232,10 +224,11 @@ def _stopping(run: RunDirectory, methods: Options) -> str:
     )
 
 
-def _write(document: Mapping[str, Any], result: "Result", run: RunDirectory) -> None:
-    """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
+@contextlib.contextmanager
+def _printed_if_lost(result: "Result", document: Mapping[str, Any]) -> Iterator[None]:
+    """Print a result in full if it cannot be written, so that nothing is lost."""
     try:
-        run.write(result.files(document))
+        yield
     except BaseException:
         _, content = next(result.files(document))
         say_all(piece.decode() for piece in pieces(content))

@@ -5,7 +5,6 @@ imported before a function is called.
 """
 
 import contextlib
-import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,9 +21,9 @@ from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.options import Declared, Option, Options, declared, made_of
 from extbnsl.core.sentences import Sentence
 from extbnsl.kbest.scope import Scope
-from extbnsl.lab.baselines.methods import SWAPS, BaselineMethods, methods_named
+from extbnsl.lab.baselines.methods import finder, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
-from extbnsl.parents.ordered.methods import SUZUKI, OrderMethods
+from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers
 from extbnsl.solver.methods import ApproximateMethods
@@ -87,7 +86,7 @@ def learn(data: Any, *, method: str = "bfbnb", bootstrap: int | None = None, **o
     with _told_in_python():
         methods = methods_named(method, made_of(Methods, options))
         scope = None if bootstrap is None else made_of(Resamples, {"bootstrap": bootstrap})
-        return _found(data, options, methods, scope)
+        return _found(_problem_from(data, options), options, methods, scope)
 
 
 @keywords(declared(OrderMethods), QUESTION, without(BUDGETS, "disk"), TABLE, TELLING)
@@ -122,15 +121,8 @@ def order(data: Any, order: Sequence[str], **options: Any) -> "Result":
         dataset = _problem_from(data, options)
         if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
-        methods = made_of(OrderMethods, options)
-        return finder(methods)(
-            dataset,
-            positions(places_of(order), dataset.names, "order", dataset.source),
-            _claim_from(options),
-            methods,
-            made_of(Budgets, options),
-            observer=_observer_from(options),
-        )
+        places = positions(places_of(order), dataset.names, "order", dataset.source)
+        return _found(dataset, options, made_of(OrderMethods, options), places)
 
 
 @keywords(declared(ApproximateMethods), QUESTION, without(BUDGETS, "disk", "time_limit"), TABLE, TELLING)
@@ -159,7 +151,7 @@ def approximate(data: Any, *, time: float | str = "1m", **options: Any) -> "Resu
     """
     with _told_in_python():
         timed = options | {"time_limit": parse_duration(plain(time), "time")}
-        return _found(data, timed, made_of(ApproximateMethods, options))
+        return _found(_problem_from(data, options), timed, made_of(ApproximateMethods, options))
 
 
 @keywords(without(declared(Scope), "k", "top"), QUESTION, BUDGETS, without(PLACE, "compress"), SEED, TABLE, TELLING)
@@ -194,7 +186,7 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
     with _told_in_python():
         wanted = 10 if k is None and options["within_factor"] is None else k
         methods = replace(ALL, seed=made_of(Methods, options).seed)
-        return _found(data, options, methods, made_of(Scope, options | {"k": wanted}))
+        return _found(_problem_from(data, options), options, methods, made_of(Scope, options | {"k": wanted}))
 
 
 @keywords(QUESTION, without(BUDGETS, "disk"), SEED, TABLE, TELLING)
@@ -231,36 +223,10 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
         )
 
 
-def finder(methods: Options, scope: Options | None = None) -> "Callable[..., Result]":
-    """The function that answers what is asked by these methods and of this scope, which it takes, if there is one,
-    between the problem and the claim."""
-    compared = isinstance(methods, BaselineMethods)
-    if isinstance(scope, Resamples):
-        module, name = "solver.bootstrap", "bootstrap_network"
-    elif scope is not None:
-        module, name = (
-            ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
-        )
-    elif isinstance(methods, OrderMethods):
-        module, name = "solver.ordered", "order_network"
-        if methods.method == SUZUKI:
-            module, name = "lab.baselines.suzuki", "order_by_suzuki"
-    elif isinstance(methods, ApproximateMethods):
-        published = methods.search in SWAPS
-        module, name = (
-            ("lab.baselines.swaps", "approximate_by_swaps")
-            if published
-            else ("solver.approximate", "approximate_network")
-        )
-    else:
-        module, name = ("lab.baselines.solving", "solve_by") if compared else ("solver.solve", "solve")
-    return getattr(importlib.import_module(f"extbnsl.{module}"), name)
-
-
-def _found(data: Any, options: Mapping[str, Any], methods: Options, scope: Options | None = None) -> Any:
-    """The answer to a question that is asked of these data by these methods."""
+def _found(problem: "Data | LocalScores", options: Mapping[str, Any], methods: Options, scope: Any = None) -> Any:
+    """The answer to a question that is asked of this problem by these methods."""
     return finder(methods, scope)(
-        _problem_from(data, options),
+        problem,
         *(() if scope is None else (scope,)),
         _claim_from(options),
         methods,

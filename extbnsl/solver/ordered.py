@@ -26,6 +26,7 @@ from extbnsl.proof.commits import Commits
 from extbnsl.results.result import Result
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, result_of
+from extbnsl.solver.place import Place
 
 
 def order_network(
@@ -34,6 +35,7 @@ def order_network(
     claim: Claim = Claim(),
     methods: OrderMethods = OrderMethods(),
     budgets: Budgets = Budgets(),
+    place: Place = Place(),
     *,
     observer: Observer = ignore,
     stop: StopSignal = never,
@@ -47,10 +49,10 @@ def order_network(
     found for each variable is in the statistics. search: that of the method, if it is a published one to compare with.
     Raises InputError for unusable arguments, BudgetError if the memory does not do.
     """
-    asked = Request(data, claim, methods, replace(budgets, disk=0))
+    asked = Request(data, claim, methods, replace(budgets, disk=0), place)
     asked.check()
     problem = order_problem(data, order, claim, methods, search)
-    with opened(asked, Commits, observer=observer, stop=stop) as run:
+    with opened(asked, Commits, observer=observer, stop=stop, kept=False) as run:
         workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
         lower_bound = math.fsum(bounds_of_children(data, claim, workers))
         with stages.stage(STAGE, f"{in_full(data.variables, 'variable')} under an order") as summary:

@@ -1,12 +1,19 @@
 """The published methods that solve the same problem as `extbnsl.solver.solve`, to compare with it, by name: ours, and
-other people's programs. Light: the command line imports this for the words."""
+other people's programs; and the function that answers a question by such a method, or by one of the solver's own.
+Light: the command line imports this for the words."""
 
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
+from extbnsl.kbest.scope import Scope
+from extbnsl.parents.ordered.methods import SUZUKI, OrderMethods
 from extbnsl.proof.methods import LOWER_BOUND, SEED, Methods
+from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.resamples import Resamples
 
 WORD_BITS = 64  # of a varset that is one number
 BFBNB = "bfbnb"  # that of `solve` itself: external-memory frontier breadth-first branch and bound
@@ -75,3 +82,23 @@ def methods_named(method: str, methods: Methods, plain: Methods = Methods()) -> 
         if getattr(methods, field.name) != getattr(plain, field.name):
             raise InputError(f"{field.name}: the method {method!r} has no use for it; leave it out.")
     return baseline
+
+
+def finder(methods: Options, scope: Any = None) -> Callable[..., Any]:
+    """The function that answers what is asked by these methods and of this scope, which it takes, if there is one,
+    between the problem and the claim: how many networks or resamples, or an order of the variables."""
+    compared = isinstance(methods, BaselineMethods)
+    if isinstance(scope, Resamples):
+        home, name = "solver.bootstrap", "bootstrap_network"
+    elif isinstance(scope, Scope):
+        home, name = ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
+    elif isinstance(methods, OrderMethods):
+        compared = methods.method == SUZUKI
+        home, name = ("lab.baselines.suzuki", "order_by_suzuki") if compared else ("solver.ordered", "order_network")
+    elif isinstance(methods, ApproximateMethods):
+        home, name = "solver.approximate", "approximate_network"
+        if methods.search in SWAPS:
+            home, name = "lab.baselines.swaps", "approximate_by_swaps"
+    else:
+        home, name = ("lab.baselines.solving", "solve_by") if compared else ("solver.solve", "solve")
+    return getattr(importlib.import_module(f"extbnsl.{home}"), name)

@@ -18,13 +18,20 @@ from extbnsl.parents.ordered.searches import may_win, new_incumbent, offer
 from extbnsl.results.result import Result
 from extbnsl.scores.penalty import added, family_penalty, grown
 from extbnsl.solver.ordered import order_network
+from extbnsl.solver.place import Place
 
 
 def order_by_suzuki(
-    data: Data, order: Sequence[int], claim: Claim, methods: OrderMethods, budgets: Budgets = Budgets(), **how: Any
+    data: Data,
+    order: Sequence[int],
+    claim: Claim,
+    methods: OrderMethods,
+    budgets: Budgets = Budgets(),
+    place: Place = Place(),
+    **how: Any,
 ) -> Result:
     """`order_network` with the parents of each variable searched by this method, which the methods name."""
-    return order_network(data, order, claim, methods, budgets, search=find_by_suzuki, **how)
+    return order_network(data, order, claim, methods, budgets, place, search=find_by_suzuki, **how)
 
 
 @njit
