@@ -158,29 +158,24 @@ def _telling(runs: int, left: "Sequence[Run]", hands: "Hands", quiet: bool) -> "
         yield lambda run, record: None
         return
     progress, began = Progress(runs, left, hands.jobs), time.monotonic()
-    screen = Screen(sys.stderr) if is_screen(sys.stderr) else None
+    screen = Screen(sys.stderr, is_screen(sys.stderr))
 
     def show() -> None:
-        if screen is not None:
-            screen.show(progress.doing(time.monotonic() - began))
+        screen.show(progress.doing(time.monotonic() - began))
 
     def tell(run: "Run", record: "Record") -> None:
         if not record.over:
             return
         said = progress.over(row_of(0, run, record, hands.place), record.seconds)
-        if screen is None:
-            remark(said)
-        else:
-            screen.write(fitted(f"extbnsl: {said}", sys.stderr))
-            show()
+        screen.write(fitted(f"extbnsl: {said}", sys.stderr))
+        show()
 
     show()
     try:
         with beating(show):
             yield tell
     finally:
-        if screen is not None:
-            screen.show("")
+        screen.show("")
 
 
 def _outcome(rows: "Sequence[Row]") -> str:

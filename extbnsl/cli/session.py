@@ -32,7 +32,7 @@ from extbnsl.results.reading import read_text
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
 from extbnsl.run.log import LAYER_FIGURES, read_layers
-from extbnsl.run.progress import clearing
+from extbnsl.run.progress import Clock, clearing
 from extbnsl.run.status import StatusFile, read_status
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
@@ -91,13 +91,13 @@ def solve_in(
     remember, resumed = asked.place.remember, asked.place.resume
     assert remember is not None, "a command has something to remember"
     find = _finding(problem, asked)
-    before = asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds)
+    clock = progress.run_clock(asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds))
     first = _say_head(problem, asked, given.quiet)
     give_memory_back()
-    status = StatusFile(run.show, seconds_before=before)
+    status = StatusFile(run.show, clock)
     with _failures_kept(run, status):
         armed = _arming(interrupts, clearing(given.quiet) + fitted(_stopping(run, asked.methods), sys.stderr))
-        with _observed(run, status, first, armed, given.quiet, before) as observer:
+        with _observed(run, status, first, armed, given.quiet, clock) as observer:
             result = find(observer=observer, stop=interrupts.stop)
         document = result.document({"command": remember.command, "data_options": chosen(remember.data_options)})
         document["stats"]["layers"] = _layers(run.path)
@@ -150,7 +150,7 @@ def _say_head(problem: "Data | LocalScores", asked: Asked, quiet: bool) -> list[
     """The first lines, which are said on standard error unless `quiet`."""
     lines = [wrapped(line) for line in head(problem, *asked)]
     if not quiet:
-        progress.line_writer(sys.stderr)("\n".join(lines))
+        progress.Screen(sys.stderr, in_place=False).write("\n".join(lines))
     return lines
 
 
@@ -171,7 +171,7 @@ def _arming(interrupts: Interrupts, sentence: str) -> Observer:
 
 @contextlib.contextmanager
 def _observed(
-    run: RunDirectory, status: StatusFile, first: list[str], armed: Observer, quiet: bool, seconds_before: float
+    run: RunDirectory, status: StatusFile, first: list[str], armed: Observer, quiet: bool, clock: Clock
 ) -> Iterator[Observer]:
     """An observer that reports to standard error, to the logs and to status.json, after `armed`, and begins the run.
 
@@ -189,15 +189,15 @@ def _observed(
 
     for line in first:
         log(line)
-    table = progress.Table(log, seconds_before=seconds_before)
+    table = progress.Table(log, clock)
     with (
-        progress.told_on(sys.stderr, quiet, seconds_before) as told,
+        progress.told_on(sys.stderr, quiet, clock) as told,
         progress.beating(table.beat, status.beat),
     ):
         observe = progress.combine(
             armed,
             begin,
-            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=seconds_before),
+            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), clock),
             table,
             told,
             status,

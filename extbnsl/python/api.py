@@ -283,11 +283,11 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
 
 def _observer_from(options: Mapping[str, Any]) -> Observer:
     """What `progress` asks for: lines on standard error, nothing, or the observer that it is."""
-    from extbnsl.run.progress import Table, line_writer
+    from extbnsl.run.progress import Screen, Table, run_clock
 
     progress = options["progress"]
     if progress is True:
-        return Table(line_writer(sys.stderr))
+        return Table(Screen(sys.stderr, in_place=False).write, run_clock())
     if progress is False:
         return ignore
     if callable(progress):

@@ -117,23 +117,10 @@ LEGEND = (
 )
 
 
-def line_writer(stream: TextIO) -> Writer:
-    """A function that writes one line to the stream and flushes; one that fails gets no more lines.
-
-    A closed pipe or a full disk must not cost anybody the solve.
-    """
-    failed = False
-
-    def write(line: str) -> None:
-        nonlocal failed
-        if not failed:
-            try:
-                stream.write(line + "\n")
-                stream.flush()
-            except (OSError, ValueError):
-                failed = True
-
-    return write
+def run_clock(seconds_before: float = 0.0) -> Clock:
+    """A clock of the seconds of a run, of which so many were over when this process took it up."""
+    began = time.monotonic() - seconds_before
+    return lambda: time.monotonic() - began
 
 
 def combine(*observers: Observer) -> Observer:
@@ -156,14 +143,14 @@ def only_warnings(write: Writer) -> Observer:
     return observe
 
 
-def json_lines(write: Writer, clock: Clock = time.monotonic, seconds_before: float = 0.0) -> Observer:
+def json_lines(write: Writer, clock: Clock) -> Observer:
     """An observer that writes each event as one JSON object; of the advances, one in ADVANCE_SECONDS.
 
-    Keys: `event` (the name of its class), `time` (UTC, ISO 8601), `elapsed` (seconds since this call, after
-    `seconds_before` of earlier sessions), `rss_bytes` and `peak_rss_bytes` (resident memory of the process), and the
-    event's own fields; infinite bounds are null.
+    Keys: `event` (the name of its class), `time` (UTC, ISO 8601), `elapsed` (seconds of the run, by its clock),
+    `rss_bytes` and `peak_rss_bytes` (resident memory of the process), and the event's own fields; infinite bounds are
+    null.
     """
-    started, advanced = clock() - seconds_before, -math.inf
+    advanced = -math.inf
 
     def observe(event: Event) -> None:
         nonlocal advanced
@@ -174,7 +161,7 @@ def json_lines(write: Writer, clock: Clock = time.monotonic, seconds_before: flo
         record = {
             "event": type(event).__name__,
             "time": utc_now(),
-            "elapsed": round(clock() - started, 3),
+            "elapsed": round(clock(), 3),
             "rss_bytes": current_rss(),
             "peak_rss_bytes": peak_rss(),
         }
@@ -187,23 +174,16 @@ class Table:
     """An observer that writes a line per stage and a table of layers, and tells what goes on while one of them is long.
 
     Rows of the table keep ROW_SECONDS between them, but for the first and the last. What goes on is shown in place, by
-    `show`, where there is one; otherwise it is written, the less often the longer it stays the same. `seconds_before`
-    of earlier sessions are in the time that is shown. Safe to call from several threads.
+    `show`, where there is one; otherwise it is written, the less often the longer it stays the same. The time that is
+    shown is that of the run, by its clock. Safe to call from several threads.
     """
 
-    def __init__(
-        self,
-        write: Writer,
-        clock: Clock = time.monotonic,
-        seconds_before: float = 0.0,
-        show: Writer | None = None,
-    ) -> None:
+    def __init__(self, write: Writer, clock: Clock, show: Writer | None = None) -> None:
         self._write = write
         self._show = show
         self._clock = clock
         self._lock = threading.Lock()
         self._spoken = self._shown = clock()
-        self._started = self._spoken - seconds_before
         self._doing = Doing("starting", self._spoken)
         self._said, self._repeats = "", 0
         self._disk = 0
@@ -280,7 +260,7 @@ class Table:
         self._write(line)
 
     def _elapsed(self) -> str:
-        return format_time(self._clock() - self._started)
+        return format_time(self._clock())
 
 
 @dataclass(frozen=True)
@@ -455,34 +435,36 @@ def fitting(text: str, width: int) -> str:
 
 
 @contextlib.contextmanager
-def told_on(stream: TextIO, quiet: bool = False, seconds_before: float = 0.0) -> Iterator[Observer]:
+def told_on(stream: TextIO, quiet: bool = False, clock: Clock | None = None) -> Iterator[Observer]:
     """An observer that tells on `stream` what goes on: in place if that is a terminal, warnings alone if `quiet`."""
+    in_place = not quiet and is_screen(stream)
+    screen = Screen(stream, in_place)
     if quiet:
-        yield only_warnings(line_writer(stream))
+        yield only_warnings(screen.write)
         return
-    screen = Screen(stream) if is_screen(stream) else None
-    write, show = (line_writer(stream), None) if screen is None else (screen.write, screen.show)
-    table = Table(write, seconds_before=seconds_before, show=show)
+    table = Table(screen.write, clock or run_clock(), screen.show if in_place else None)
     try:
         with beating(table.beat):
             yield table
     finally:
         table.end()
-        if screen is not None:
-            screen.show("")
+        screen.show("")
 
 
 class Screen:
-    """Lines that stay, and below them one that is overwritten; colour unless NO_COLOR is set (no-color.org).
+    """Lines that stay; and, where text is shown in place, one below them that is overwritten, and colour unless
+    NO_COLOR is set (no-color.org).
 
-    A terminal that has gone gets nothing more. Safe to call from several threads.
+    A stream that fails gets nothing more: a terminal that has gone, a closed pipe or a full disk must not cost anybody
+    the solve. Safe to call from several threads.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, in_place: bool) -> None:
         self._stream = stream
+        self._in_place = in_place
         self._gone = False
-        self._lock = threading.Lock()
-        self._coloured = not os.environ.get("NO_COLOR")
+        self._lock = threading.RLock()
+        self._coloured = in_place and not os.environ.get("NO_COLOR")
         self._shown = 0  # columns of the text in place
 
     def write(self, line: str) -> None:
@@ -492,8 +474,9 @@ class Screen:
 
     def show(self, text: str) -> None:
         """Show a text in place of the one before, as `fitting` the terminal; an empty one deletes it."""
-        told = fitting(text, self._width() - ROOM)
-        self._put(self._styled(told, _DIM) if told else "", len(told))
+        if self._in_place:
+            told = fitting(text, self._width() - ROOM)
+            self._put(self._styled(told, _DIM) if told else "", len(told))
 
     def _width(self) -> int:
         """Columns of the terminal, which may have changed."""
@@ -511,9 +494,10 @@ class Screen:
             if self._gone:
                 return
             above = max(0, self._shown - 1) // self._width()  # rows of what a narrower terminal has folded
+            erase = f"\r\x1b[{above}A\x1b[J" if above else ERASE
             self._shown = shown
             try:
-                self._stream.write(f"\r\x1b[{above}A\x1b[J{text}" if above else f"{ERASE}{text}")
+                self._stream.write(f"{erase}{text}" if self._in_place else text)
                 self._stream.flush()
             except (OSError, ValueError):
                 self._gone = True

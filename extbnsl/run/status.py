@@ -47,15 +47,14 @@ class StatusFile:
     """An observer that keeps the text of status.json up to date: when stages and layers end, and at every beat.
 
     Keys: those of a layer are of the last one that ended, but `done` is the share of the one in work; `elapsed` and
-    `committed` (the last checkpoint) in seconds since the run began, `seconds_before` of earlier sessions among them;
-    `updated` in UTC; `ended` is null as long as the process works. Safe to call from several threads.
+    `committed` (the last checkpoint) in seconds of the run, by its clock; `updated` in UTC; `ended` is null as long as
+    the process works. Safe to call from several threads.
     """
 
-    def __init__(self, write: Writer, clock: Clock = time.monotonic, seconds_before: float = 0.0) -> None:
+    def __init__(self, write: Writer, clock: Clock) -> None:
         self._write = write
         self._clock = clock
         self._lock = threading.Lock()
-        self._started = clock() - seconds_before
         self._written = -math.inf
         self._told: dict[str, Any] = dict.fromkeys(_KINDS)
         self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
@@ -97,7 +96,7 @@ class StatusFile:
             self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))
 
     def _elapsed(self) -> float:
-        return round(self._clock() - self._started, 3)
+        return round(self._clock(), 3)
 
 
 @dataclass(frozen=True)

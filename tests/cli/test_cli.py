@@ -548,7 +548,7 @@ def signal_in(monkeypatch):
             if isinstance(event, events.StageStarted) and event.stage == stage:
                 signal.raise_signal(signal.SIGINT)
 
-        monkeypatch.setattr(progress, "json_lines", lambda write, **_: observe)
+        monkeypatch.setattr(progress, "json_lines", lambda write, clock: observe)
 
     return arrange
 

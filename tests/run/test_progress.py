@@ -27,7 +27,7 @@ class Clock:
     """A clock that only the test moves."""
 
     def __init__(self):
-        self.now = 100.0
+        self.now = 0.0
 
     def __call__(self):
         return self.now
@@ -168,7 +168,7 @@ def test_a_screen_shows_in_place_what_a_file_gets_as_lines(clock, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
     lines, stream = [], io.StringIO()
-    shown = screen.Screen(stream)
+    shown = screen.Screen(stream, in_place=True)
     table = progress.Table(shown.write, clock, show=shown.show)
     for observer in (table, progress.Table(lines.append, clock)):
         observer(StageStarted("scores", "31 variables"))
@@ -182,7 +182,7 @@ def test_a_screen_shows_in_place_what_a_file_gets_as_lines(clock, monkeypatch):
     shown.write("warning: a is constant")
     assert stream.getvalue().endswith("warning: a is constant\n")
     monkeypatch.delenv("NO_COLOR")
-    screen.Screen(stream).write("warning: a is constant")
+    screen.Screen(stream, in_place=True).write("warning: a is constant")
     assert stream.getvalue().endswith("\x1b[33mwarning: a is constant\x1b[0m\n")
 
 
@@ -208,7 +208,7 @@ def test_what_is_shown_in_place_loses_whole_words(width, shown):
 def test_a_narrower_terminal_folds_what_was_shown_and_all_of_it_goes(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     stream = io.StringIO()
-    shown = screen.Screen(stream)
+    shown = screen.Screen(stream, in_place=True)
     for columns, text in ((80, "word " * 12), (25, "next"), (25, "")):
         monkeypatch.setenv("COLUMNS", str(columns))
         shown.show(text.strip())
@@ -277,13 +277,20 @@ def test_a_long_layer_says_its_share_every_five_seconds(clock):
 
 def test_times_go_on_from_earlier_sessions(clock):
     lines, records = [], []
-    table = progress.Table(lines.append, clock, seconds_before=3600)
-    log = progress.json_lines(records.append, clock, seconds_before=3600)
+    clock.now = 3600
+    table, log = progress.Table(lines.append, clock), progress.json_lines(records.append, clock)
     clock.now += 2
     for observer in (table, log):
         observer(layer(1))
     assert lines[-1].endswith(" 1:00:02")
     assert json.loads(records[0])["elapsed"] == 3602
+
+
+def test_the_clock_of_a_run_goes_on_from_earlier_sessions(monkeypatch):
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 5.0)
+    clock = progress.run_clock(3600)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 7.0)
+    assert clock() == 3602
 
 
 def test_advance_is_said_at_most_every_two_seconds(clock):
@@ -330,7 +337,7 @@ def test_silence_is_broken_after_five_seconds(clock):
 
 def test_what_stays_the_same_is_said_ever_more_rarely(clock):
     said = []
-    table = progress.Table(lambda line: said.append(clock.now - 100), clock)
+    table = progress.Table(lambda line: said.append(clock.now), clock)
     table(StageStarted("search", "of 3 variables"))
     for _ in range(700):
         clock.now += 1
@@ -341,7 +348,7 @@ def test_what_stays_the_same_is_said_ever_more_rarely(clock):
 def test_beating_calls_all_until_the_block_ends(sizes):
     sizes(SILENCE_SECONDS=0.0)
     spoken, other = threading.Event(), threading.Event()
-    table = progress.Table(lambda line: spoken.set())
+    table = progress.Table(lambda line: spoken.set(), progress.run_clock())
     before = threading.active_count()
     with progress.beating(table.beat, other.set, every=0.001):
         assert spoken.wait(5)
@@ -359,7 +366,7 @@ def test_a_stream_that_fails_in_two_threads_at_once_is_given_up_once():
                 write("second")  # as if another thread wrote meanwhile
             raise BrokenPipeError
 
-    write = progress.line_writer(Gone())
+    write = progress.Screen(Gone(), in_place=False).write
     write("first")
     write("third")
     assert lines == ["first\n", "second\n"]
@@ -414,7 +421,7 @@ def test_a_failing_stream_costs_nothing():
     closed.close()
     good = io.StringIO()
     for stream in (Full(), closed, good):
-        write = progress.line_writer(stream)
+        write = progress.Screen(stream, in_place=False).write
         write("one")
         write("two")
     assert good.getvalue() == "one\ntwo\n"

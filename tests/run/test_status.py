@@ -26,6 +26,7 @@ from extbnsl.core.events import (
 )
 from extbnsl.files.manifest import read_manifest
 from extbnsl.run import directory as directory_module
+from extbnsl.run.progress import run_clock
 from extbnsl.run.status import StatusFile, finished_result, read_status
 
 LAYER = LayerEnded(12, 31, 1, 1, 9, 311_200_000, 51_800_000, 30_000_000, 6 << 30, 21 << 30, 6589.441, 6602.578)
@@ -36,7 +37,7 @@ class Clock:
     """A clock that only the test moves."""
 
     def __init__(self):
-        self.now = 100.0
+        self.now = 1000.0
 
     def __call__(self):
         return self.now
@@ -54,7 +55,7 @@ def session(path):
     """A process, this one, that works on a run which is there; what keeps its status."""
     with directory_module.reopen(path) as run:
         run.begin()
-        yield StatusFile(run.show)
+        yield StatusFile(run.show, run_clock())
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def told(path):
 
 def test_it_is_written_when_something_ends_and_else_once_a_second():
     clock, written = Clock(), []
-    status = StatusFile(lambda text: written.append(json.loads(text)), clock, seconds_before=1000)
+    status = StatusFile(lambda text: written.append(json.loads(text)), clock)
     status(StageStarted("scores", "counting"))
     for step in range(8):
         clock.now += 0.25
@@ -104,7 +105,7 @@ def test_it_is_written_when_something_ends_and_else_once_a_second():
 
 def test_a_beat_writes_what_was_passed_over():
     clock, written = Clock(), []
-    status = StatusFile(lambda text: written.append(json.loads(text)), clock, seconds_before=1000)
+    status = StatusFile(lambda text: written.append(json.loads(text)), clock)
     for event in (StageStarted("search", ""), LAYER, ADVANCE, Committed(0.5, 23 << 30), IncumbentFound(9.0)):
         status(event)
     clock.now += 0.5
@@ -221,10 +222,11 @@ import sys, time
 from pathlib import Path
 from extbnsl.core.events import StageStarted
 from extbnsl.run import directory
+from extbnsl.run.progress import run_clock
 from extbnsl.run.status import StatusFile
 with directory.reopen(Path(sys.argv[1])) as run:
     run.begin()
-    StatusFile(run.show)(StageStarted("search", "all of it"))
+    StatusFile(run.show, run_clock())(StageStarted("search", "all of it"))
     print("ready", flush=True)
     time.sleep(60)
 """
