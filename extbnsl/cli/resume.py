@@ -33,7 +33,7 @@ from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
-from extbnsl.results.reading import damage_told, has_networks
+from extbnsl.results.reading import damage_told, network_written
 from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
 from extbnsl.solver.methods import ApproximateMethods
@@ -88,7 +88,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _finish(run: RunDirectory, document: Mapping[str, Any], given: argparse.Namespace) -> None:
     """Do what a process that was killed at the very end of a run has left to do."""
-    if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
+    if (run.path / MANIFEST).exists() and network_written(run.path, document) is None:
         remembered = read_manifest(run.path).state.run
         if remembered is not None:
             _write_networks(run, document, remembered, given)

@@ -150,7 +150,7 @@ def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapp
     with advice_for_new_records():
         new = _as_they_stand(given.data, _of_new(how, training.names))
     codes = encoded_alike(_in_order(new, training), raw, training)
-    return log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
+    return log_likelihoods(network, training, codes, given.smoothing)
 
 
 def _by_regressions(

@@ -139,17 +139,17 @@ def _digest(head: list[Any], records: NDArray[Any], dtype: str) -> str:
 
 @dataclass(frozen=True)
 class Spread:
-    """Where the numbers of a variable lie, in the units of the data.
+    """Where the numbers of a variable lie, in the units of the data, as network.json has it.
 
     mean: their mean.
-    deviation: the root of the mean squared deviation from it.
-    least, most: the smallest and the largest.
+    standard_deviation: the root of the mean squared deviation from it.
+    smallest, largest: of them.
     """
 
     mean: float
-    deviation: float
-    least: float
-    most: float
+    standard_deviation: float
+    smallest: float
+    largest: float
 
 
 def state_counts(dataset: Dataset) -> tuple[tuple[int, ...], ...]:

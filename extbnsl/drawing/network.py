@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from extbnsl.core.figures import in_full
 from extbnsl.drawing.layout import Box, Layout, Point, Spacing, lay_out
 from extbnsl.drawing.markup import escaped, shown, text_width
-from extbnsl.networks.network import Arc, Network, cpdag
+from extbnsl.networks.network import Network, cpdag
+
+Names = tuple[str, str]  # of the parent and the child of an arc
 
 STYLE = """
 .bn { color: #1b1f24; color-scheme: light dark; font-family: system-ui, Helvetica, Arial, sans-serif; }
@@ -51,16 +53,16 @@ _SMALL = _Size(11.0, 14, 6.0, Spacing(height=19.0, across=10.0, down=30.0, aside
 
 def network_svg(
     network: Network,
-    strengths: Mapping[Arc, float] | None = None,
-    shares: Mapping[Arc, float] | None = None,
+    strengths: Mapping[Names, float] | None = None,
+    shares: Mapping[Names, float] | None = None,
     of_which: str = OF_FOUND,
 ) -> str:
     """The drawing of an acyclic network, an SVG document that ends in a newline; in dark where the reader wants dark.
 
     Arcs are solid with a filled head if all networks of the equivalence class have them, else dashed with an open one.
     strengths, at least 0: the wider the arc. shares, from 0 to 1, of which networks: the fainter the arc the less it
-    is, with a label where it is below SURE and arcs are few. Both by (parent, child); an arc that is missing is not
-    known. Names are shortened and have their whole text as a tooltip. Time as `lay_out`: half a second for 413
+    is, with a label where it is below SURE and arcs are few. Both by names, (parent, child); an arc that is missing is
+    not known. Names are shortened and have their whole text as a tooltip. Time as `lay_out`: half a second for 413
     variables. Raises VerificationError, naming it, for a cycle.
     """
     size = _LARGE if len(network.names) <= MANY else _SMALL
@@ -68,10 +70,10 @@ def network_svg(
     widths = [max(36.0, text_width(label, size.font) + 2 * size.padding) for label in labels]
     layout = lay_out(network, widths, size.spacing)
     compelled = set(cpdag(network)[0])
-    arcs = [
-        _arc(network, arc, route, arc in compelled, *_look(arc, layout, strengths, shares, of_which))
-        for arc, route in layout.routes.items()
-    ]
+    arcs = []
+    for arc, route in layout.routes.items():
+        names = network.names[arc[0]], network.names[arc[1]]
+        arcs.append(_arc(names, route, arc in compelled, *_look(names, layout, strengths, shares, of_which)))
     boxes = [_box(box, labels[x], network.names[x], size) for x, box in layout.boxes.items()]
     legend = _legend(layout.height) if len(compelled) < len(layout.routes) else ""
     return _document(network, layout, [*arcs, *boxes], legend)
@@ -90,10 +92,10 @@ def _document(network: Network, layout: Layout, parts: list[str], legend: str) -
 
 
 def _look(
-    arc: Arc,
+    arc: Names,
     layout: Layout,
-    strengths: Mapping[Arc, float] | None,
-    shares: Mapping[Arc, float] | None,
+    strengths: Mapping[Names, float] | None,
+    shares: Mapping[Names, float] | None,
     of_which: str,
 ) -> tuple[float, float, str, str]:
     """How an arc is drawn: its width, its opacity, the label beside it, if it has one, and what its tooltip says."""
@@ -112,8 +114,7 @@ def _look(
 
 
 def _arc(
-    network: Network,
-    arc: Arc,
+    arc: Names,
     route: tuple[Point, ...],
     compelled: bool,
     width: float,
@@ -121,7 +122,7 @@ def _arc(
     label: str,
     known: str,
 ) -> str:
-    parent, child = (network.names[i] for i in arc)
+    parent, child = arc
     said = "" if compelled else "; could point the other way"
     x, y = route[-1]
     shaft = _path((*route[:-1], (x, y - HEAD)))

@@ -3,7 +3,7 @@ with its equivalence class, parameters, cost and what its data hold, as plain JS
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ def _of_numbers(described: Described) -> dict[str, Any]:
         fitted = zip(described.regressions, described.network.parents, strict=True)
         told["regressions"] = _by_name(names, [_regression(own, parents, names) for own, parents in fitted])
     if described.spreads is not None:
-        told["spreads"] = _by_name(names, [_spread(own) for own in described.spreads])
+        told["spreads"] = _by_name(names, list(map(asdict, described.spreads)))
     return told
 
 
@@ -112,10 +112,6 @@ def _regression(own: Regression, parents: Sequence[int], names: Sequence[str]) -
         "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),
         "variance": own.variance,
     }
-
-
-def _spread(own: Spread) -> dict[str, float]:
-    return {"mean": own.mean, "standard_deviation": own.deviation, "smallest": own.least, "largest": own.most}
 
 
 def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:

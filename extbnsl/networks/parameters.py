@@ -69,32 +69,23 @@ def _table(
 
 
 def log_likelihoods(
-    network: Network,
-    arities: NDArray[np.int64],
-    training: NDArray[np.uint16],
-    codes: NDArray[np.uint16],
-    smoothing: float = 1.0,
+    network: Network, training: Dataset, codes: NDArray[np.uint16], smoothing: float = 1.0
 ) -> NDArray[np.float64]:
     """The log-likelihood of each record (N, n) of `codes`, in nats: float64 (N,).
 
-    The parameters are the posterior means given the training records (M, n), with a prior of smoothing / (q r) for each
-    of the q joint states of a family's parents and r of its child; with 0 the largest likelihood, and the same for all
+    The parameters are the posterior means given the M training records, with a prior of smoothing / (q r) for each of
+    the q joint states of a family's parents and r of its child; with 0 the largest likelihood, and the same for all
     states where the parents' state did not occur. Then a record may be impossible: minus infinity. O((M + N) log M) for
     each family.
     """
     total = np.zeros(codes.shape[0])
     for child, parents in enumerate(network.parents):
-        total += _of_family((*parents, child), arities, training, codes, smoothing)
+        total += _of_family((*parents, child), training, codes, smoothing)
     return total
 
 
 def log_conditionals(
-    network: Network,
-    arities: NDArray[np.int64],
-    training: NDArray[np.uint16],
-    codes: NDArray[np.uint16],
-    target: int,
-    smoothing: float = 1.0,
+    network: Network, training: Dataset, codes: NDArray[np.uint16], target: int, smoothing: float = 1.0
 ) -> NDArray[np.float64]:
     """The log-probability of each state of the variable `target` given all others in each record of `codes`: float64
     (N, states), nan in a record that the others make impossible.
@@ -104,7 +95,7 @@ def log_conditionals(
     of them, of r states.
     """
     families = [(*network.parents[child], child) for child in (target, *network.children()[target])]
-    each = _by_state(families, arities, training, codes, target, smoothing)
+    each = _by_state(families, training, codes, target, smoothing)
     highest = each.max(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         known: NDArray[np.float64] = each - highest - np.log(np.exp(each - highest).sum(axis=1, keepdims=True))
@@ -112,12 +103,7 @@ def log_conditionals(
 
 
 def sampled(
-    network: Network,
-    arities: NDArray[np.int64],
-    training: NDArray[np.uint16],
-    records: int,
-    random: np.random.Generator,
-    smoothing: float = 1.0,
+    network: Network, training: Dataset, records: int, random: np.random.Generator, smoothing: float = 1.0
 ) -> NDArray[np.uint16]:
     """So many records drawn from the network, (records, n): forward, parents first (Henrion 1988).
 
@@ -126,41 +112,32 @@ def sampled(
     codes = np.zeros((records, len(network.names)), np.uint16)
     for child in network.order():
         family = (*network.parents[child], child)
-        each = np.exp(_by_state([family], arities, training, codes, child, smoothing)).cumsum(axis=1)
+        each = np.exp(_by_state([family], training, codes, child, smoothing)).cumsum(axis=1)
         drawn = random.random(records)[:, None] * each[:, -1:]
         codes[:, child] = (drawn >= each[:, :-1]).sum(axis=1)
     return codes
 
 
 def _by_state(
-    families: Sequence[tuple[int, ...]],
-    arities: NDArray[np.int64],
-    training: NDArray[np.uint16],
-    codes: NDArray[np.uint16],
-    target: int,
-    smoothing: float,
+    families: Sequence[tuple[int, ...]], training: Dataset, codes: NDArray[np.uint16], target: int, smoothing: float
 ) -> NDArray[np.float64]:
     """The sum of the log-probabilities of these families if `target` were in each of its states, (N, states)."""
     supposed = codes.copy()
-    each = np.zeros((codes.shape[0], int(arities[target])))
+    each = np.zeros((codes.shape[0], int(training.arities[target])))
     for state in range(each.shape[1]):
         supposed[:, target] = state
         for family in families:
-            each[:, state] += _of_family(family, arities, training, supposed, smoothing)
+            each[:, state] += _of_family(family, training, supposed, smoothing)
     return each
 
 
 def _of_family(
-    family: tuple[int, ...],
-    arities: NDArray[np.int64],
-    training: NDArray[np.uint16],
-    codes: NDArray[np.uint16],
-    smoothing: float,
+    family: tuple[int, ...], training: Dataset, codes: NDArray[np.uint16], smoothing: float
 ) -> NDArray[np.float64]:
     """The log-probability of the last of a family given the others, of each record."""
-    states, arity = math.prod(arities[list(family[:-1])].tolist()), int(arities[family[-1]])
-    given = _occurrences(training[:, family[:-1]], codes[:, family[:-1]])
-    both = _occurrences(training[:, family], codes[:, family])
+    *parents, child = family
+    states, arity = math.prod(len(training.states[p]) for p in parents), len(training.states[child])
+    given, both = (_occurrences(training.codes[:, own], codes[:, own]) for own in (parents, family))
     prior = smoothing / states
     with np.errstate(divide="ignore"):
         known = np.log(both + prior / arity) - np.log(np.maximum(given + prior, np.finfo(float).tiny))

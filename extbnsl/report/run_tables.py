@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import format_cost, format_count, held_of_all, in_full, stage_title
 from extbnsl.drawing.markup import Grid
-from extbnsl.files.atomic import read_regular
-from extbnsl.files.names import BIF, DOCUMENT, RESULT
+from extbnsl.files.names import BIF, RESULT
 from extbnsl.machine.budgets import format_size
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results.facts import network_drawn
-from extbnsl.results.reading import MOST_BYTES, damage_told, has_networks, no_result, read_result
+from extbnsl.results.reading import damage_told, network_written, no_result, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import Moment, read_bounds, read_layers
 from extbnsl.run.status import read_status
@@ -80,7 +78,7 @@ def read_run(path: Path) -> Run:
     layers: list[Mapping[str, Any]] = []
     with contextlib.suppress(InputError):
         layers = read_layers(path)
-    written = json_value(read_regular(path / DOCUMENT, MOST_BYTES)) if has_networks(path, document) else {}
+    written = network_written(path, document) or {}
     return Run(path, document, network, written, read_bounds(path), tuple(layers), status.state, status.resume)
 
 

@@ -6,17 +6,17 @@ from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
-from extbnsl.core.codec import Whole, decode, json_value, misfit
+from extbnsl.core.codec import Whole, decode, misfit
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data.dataset import Spread
-from extbnsl.files.atomic import read_regular, write_atomically
+from extbnsl.files.atomic import write_atomically
 from extbnsl.files.names import DOCUMENT
 from extbnsl.formats.described import Described, Written
 from extbnsl.formats.export import names_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network
-from extbnsl.results.reading import MOST_BYTES, encoded, has_networks
+from extbnsl.results.reading import encoded, network_written
 
 _Strength = TypedDict(
     "_Strength", {"from": str, "to": str, "cost_of_removal": float | None, "cost_of_reversal": float | None}
@@ -31,21 +31,12 @@ class _Regression(TypedDict):
     variance: float
 
 
-class _Spread(TypedDict):
-    """Where the numbers of a variable lie, in network.json, in the variable's own units."""
-
-    mean: float
-    standard_deviation: float
-    smallest: float
-    largest: float
-
-
 # What network.json says of a network, where it is not null; earlier versions have but some of it.
 _TOLD = {
     "states": dict[str, list[str]],
     "counts": dict[str, list[Whole]],
     "regressions": dict[str, _Regression],
-    "spreads": dict[str, _Spread],
+    "spreads": dict[str, Spread],
     "arc_strengths": list[_Strength],
 }
 _BY_NAME = ("states", "counts", "regressions", "spreads")
@@ -72,11 +63,9 @@ def described_in(folder: Path, document: Mapping[str, Any], network: Network) ->
     """What network.json in a run directory says of the network of this result: its parameters and strengths, if it has
     them; nothing if it is not there, or that of a result before. RunDirectoryError if it is damaged."""
     bare = Described(network, float(document["cost"]))
-    if not has_networks(folder, document):
-        return bare
-    told = json_value(read_regular(folder / DOCUMENT, MOST_BYTES))
+    told = network_written(folder, document)
     try:
-        return _described(bare, told)
+        return bare if told is None else _described(bare, told)
     except (KeyError, TypeError, ValueError) as error:
         raise RunDirectoryError(f"{folder / DOCUMENT} is damaged: solve again, or restore it.") from error
 
@@ -106,8 +95,7 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
             Regression(own["intercept"], np.array(each, np.float64), own["variance"])
             for own, each in zip(regressions, slopes, strict=True)
         ]
-    located = None if spreads is None else [Spread(*own.values()) for own in spreads]
-    return Described(network, bare.cost, states, tables, strengths, fitted, states and counts, located)
+    return Described(network, bare.cost, states, tables, strengths, fitted, states and counts, spreads)
 
 
 def names_file(path: Path) -> Path:

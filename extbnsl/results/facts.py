@@ -19,7 +19,7 @@ from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
 
 if TYPE_CHECKING:
-    from extbnsl.networks.network import Arc, Network
+    from extbnsl.networks.network import Network
 
 Document = Mapping[str, Any]
 
@@ -122,10 +122,9 @@ def network_drawn(document: Document, network: "Network", costs: Mapping[tuple[s
     what it costs more without each as far as that is known, in nats, by names. It takes as long as `network_svg`."""
     from extbnsl.drawing.network import OF_FOUND, OF_RESAMPLES, network_svg
 
-    shares = shares_by_name(document)
+    shares, arcs = shares_by_name(document), [(network.names[p], network.names[x]) for p, x in network.arcs()]
     of_which = OF_FOUND if is_ranked(document) else OF_RESAMPLES
-    of_arcs = _by_arc(network, dict.fromkeys(network.arcs(), 0.0), shares) if shares else None
-    return network_svg(network, _by_arc(network, {}, costs or {}) or None, of_arcs, of_which)
+    return network_svg(network, costs, {arc: shares.get(arc, 0.0) for arc in arcs} if shares else None, of_which)
 
 
 def notebook_html(document: Document, network: "Network") -> str:
@@ -135,14 +134,6 @@ def notebook_html(document: Document, network: "Network") -> str:
     rows = "".join(f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>" for what, text in told)
     drawing = network_drawn(document, network) if len(network.names) <= MOST_DRAWN else ""
     return f'<div class="extbnsl"><table>{rows}</table>{drawing}</div>'
-
-
-def _by_arc(
-    network: "Network", known: "dict[Arc, float]", by_name: Mapping[tuple[str, str], float]
-) -> "dict[Arc, float]":
-    """What is known of arcs, and by names, by the numbers of the variables; for the arcs of the network alone."""
-    of_name = {(network.names[p], network.names[x]): (p, x) for p, x in network.arcs()}
-    return known | {of_name[names]: figure for names, figure in by_name.items() if names in of_name}
 
 
 def _claimed(document: Document) -> Iterator[tuple[str, str]]:

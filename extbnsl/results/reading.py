@@ -182,19 +182,21 @@ def claim_in(document: Mapping[str, Any]) -> Claim:
     return Claim.from_document({key: document[key] for key in keys if document.get(key) is not None})
 
 
-def has_networks(folder: Path, document: Mapping[str, Any]) -> bool:
-    """Whether the files of the network of this result are all in a run directory, not those of a result before."""
+def network_written(folder: Path, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The content of network.json, the last file of a network that is written; None if it is not in a run directory
+    yet, or that of a result before."""
     try:
         written = json_value(read_regular(folder / DOCUMENT, MOST_BYTES))
     except (OSError, ValueError, RunDirectoryError):
-        return False
+        return None
     keys = ("variables", "parents")
     if not isinstance(written, dict) or any(written.get(key) != document.get(key) for key in keys):
-        return False
+        return None
     told, cost = written.get("cost"), document.get("cost")
     if not (isinstance(told, int | float) and isinstance(cost, int | float)):
-        return False
-    return abs(told - cost) <= tolerance(cost)  # where there are several networks, they are sums in two orders
+        return None
+    same = abs(told - cost) <= tolerance(cost)  # where there are several networks, they are sums in two orders
+    return written if same else None
 
 
 def encoded(text: str) -> bytes:

@@ -25,7 +25,7 @@ from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_mo
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.facts import Fact, bounds_told
-from extbnsl.results.reading import has_networks, read_result
+from extbnsl.results.reading import network_written, read_result
 from extbnsl.run.directory import check_run, resume_command
 from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
 
@@ -158,7 +158,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     asked = None if manifest is None else manifest.state.scope.get("bootstrap")
     resamples = asked if isinstance(asked, int) else None
     notes += _remarks(path, manifest, state, age)
-    if state == "done" and manifest is not None and result is not None and not has_networks(path, result):
+    if state == "done" and manifest is not None and result is not None and network_written(path, result) is None:
         notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
     return Status(
         path=path,

@@ -96,7 +96,7 @@ def test_continuous_variables_have_regressions_and_no_tables(capsys):
 def test_smoothing_is_that_of_score_network(capsys, odd):
     assert run(capsys, "export", "r", "-o", "x.bif", "--smoothing", "2")[0] == 0
     found, data = read_bif("x.bif"), extbnsl.read_csv(odd)
-    expected = log_likelihoods(found.network, data.arities, data.codes, data.codes, 2.0)
+    expected = log_likelihoods(found.network, data, data.codes, 2.0)
     of_tables = np.zeros(data.records)
     for x, table in enumerate(found.tables):
         family = (*found.network.parents[x], x)

@@ -32,7 +32,7 @@ def test_numbers_are_summed_up_in_any_unit_and_at_any_offset(unit, offset):
     for column, found in zip(
         values.T.tolist(), spreads(made_of_array(measured, values, None, DataOptions())), strict=True
     ):
-        assert (found.least, found.most) == (min(column), max(column))
+        assert (found.smallest, found.largest) == (min(column), max(column))
         assert found.mean == pytest.approx(statistics.mean(column), rel=1e-12)
         exact = math.sqrt(statistics.pvariance([x / (unit or 1.0) for x in column])) * (unit or 1.0)
-        assert found.deviation == pytest.approx(exact, rel=1e-9)
+        assert found.standard_deviation == pytest.approx(exact, rel=1e-9)

@@ -51,19 +51,19 @@ def test_compelled_arcs_have_heads_and_others_are_dashed():
 
 
 def test_strengths_are_widths():
-    drawn = arcs_of(network_svg(COLLIDER, {(0, 2): 1.0, (1, 2): 16.0, (2, 3): 4.0}))
+    drawn = arcs_of(network_svg(COLLIDER, {("a", "c"): 1.0, ("b", "c"): 16.0, ("c", "d"): 4.0}))
     widths = [float(group.find(f"{SVG}path").get("stroke-width")) for group in drawn]
     assert widths[0] < widths[2] < widths[1]
     assert "strength 16" in drawn[1].find(f"{SVG}title").text
 
 
-@pytest.mark.parametrize("strengths", [{}, {(0, 2): 0.0}])
+@pytest.mark.parametrize("strengths", [{}, {("a", "c"): 0.0}])
 def test_strengths_may_be_missing_or_nothing(strengths):
     assert len(arcs_of(network_svg(COLLIDER, strengths))) == 3
 
 
 def test_shares_are_opacity_and_label():
-    drawn = arcs_of(network_svg(COLLIDER, None, {(0, 2): 0.25, (1, 2): 1.0}))
+    drawn = arcs_of(network_svg(COLLIDER, None, {("a", "c"): 0.25, ("b", "c"): 1.0}))
     assert float(drawn[0].get("opacity")) < float(drawn[1].get("opacity"))
     assert [group.findtext(f"{SVG}text") for group in drawn] == ["0.25", None, None]
     assert drawn[0].findtext(f"{SVG}title").endswith("; share of the networks found 0.250")

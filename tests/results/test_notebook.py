@@ -26,6 +26,11 @@ def drawn(monkeypatch):
     return asked
 
 
+def of_arcs(network, of_arc):
+    """What there is of each arc of a network, by names."""
+    return {(network.names[p], network.names[x]): of_arc(p, x) for p, x in network.arcs()}
+
+
 def rows(page):
     """The rows of the table, and the rest, of a page that is well-formed."""
     root = ElementTree.fromstring(page)
@@ -51,12 +56,12 @@ def test_arcs_are_drawn_as_sure_as_they_are(drawn):
     result = extbnsl.learn(TABLE, bootstrap=10)
     table, _ = rows(result._repr_html_())
     assert table["bootstrap"] == "10 resamples, all proved"
-    assert drawn[-1][2] == dict.fromkeys(result.network.arcs(), 1.0)
+    assert drawn[-1][2] == of_arcs(result.network, lambda p, x: 1.0)
     result = extbnsl.k_best(TABLE, k=4)
     table, _ = rows(result._repr_html_())
     assert table["networks"] == "4 networks, the best"
     assert table["shares"].startswith(f"of the weight of the listed networks alone; they hold {result.of_all:.4f} of")
-    assert drawn[-1][2] == {arc: result.arcs[arc] for arc in result.network.arcs()}
+    assert drawn[-1][2] == of_arcs(result.network, lambda p, x: result.arcs[p, x])
     assert 0.0 < min(drawn[-1][2].values()) < 1.0
 
 

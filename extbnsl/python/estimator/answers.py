@@ -96,14 +96,11 @@ class StateAnswers:
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood of each record in X."""
-        data = self.dataset
-        return log_likelihoods(self.network, data.arities, data.codes, self.codes(X), self.smoothing)
+        return log_likelihoods(self.network, self.dataset, self.codes(X), self.smoothing)
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` in each record of X."""
-        data = self.dataset
-        codes = self.codes(X, target)
-        each = log_conditionals(self.network, data.arities, data.codes, codes, target, self.smoothing)
+        each = log_conditionals(self.network, self.dataset, self.codes(X, target), target, self.smoothing)
         impossible = np.isnan(each).any(axis=1)
         if impossible.any():
             raise InputError(
@@ -118,8 +115,7 @@ class StateAnswers:
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
-        data = self.dataset
-        codes = sampled(self.network, data.arities, data.codes, records, random, self.smoothing)
+        codes = sampled(self.network, self.dataset, records, random, self.smoothing)
         return self.reader.returned([self.values[name][codes[:, j]] for j, name in enumerate(self.network.names)])
 
     def codes(self, X: Any, unseen: int | None = None) -> NDArray[np.uint16]:
