@@ -26,5 +26,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the status; the exit code."""
     status = read_status(given.run)
-    say(json_text(status.document(), indent=1) if given.json else "\n".join(status.lines()))
+    say(json_text(status.document, indent=1) if given.json else "\n".join(status.lines()))
     return 0

@@ -101,38 +101,22 @@ class StatusFile:
 
 @dataclass(frozen=True)
 class Status:
-    """What can be told of a run from its directory.
+    """What can be told of a run from its directory: `document`, as JSON values by key.
 
     state: 'running', 'done', 'stopped' (in good order), 'killed' or 'unknown'. resume: the command that goes on with
-    it, None if none does. age: seconds since `told`, the content of status.json, was written. left: seconds that a run
-    of `approximate` had at its last checkpoint. resamples_done, resamples: how many resamples are done, of how many
-    that were asked for; None of a run without. notes: sentences on what is damaged or odd.
+    it, None if none does. age_seconds: since status.json was written, whose keys are there too. seconds_left: those
+    that a run of `approximate` had at its last checkpoint. resamples_done, resamples: how many resamples are done, of
+    how many that were asked for; None of a run without. notes: sentences on what is damaged or odd.
     """
 
-    path: Path
     state: str
-    process: int | None
     ended: str | None
     resume: str | None
-    phase: str | None
-    age: float | None
-    left: float | None
-    resamples_done: int | None
-    resamples: int | None
-    told: Mapping[str, Any]
-    notes: tuple[str, ...]
-
-    def document(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        own = {"run": str(self.path), "state": self.state, "process": self.process, "ended": self.ended}
-        times = {"age_seconds": self.age, "seconds_left": self.left}
-        times |= {"resamples_done": self.resamples_done, "resamples": self.resamples}
-        more = times | {"resume": self.resume, "phase": self.phase, "notes": list(self.notes)}
-        return own | more | {key: value for key, value in self.told.items() if key not in own}
+    document: Mapping[str, Any]
 
     def lines(self) -> Iterator[str]:
         """All of it for a person, one subject a line."""
-        return (Fact(subject, text).line for subject, text in _rows(self) if text)
+        return (Fact(subject, text).line for subject, text in _rows(self.document) if text)
 
 
 def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
@@ -160,20 +144,22 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     notes += _remarks(path, manifest, state, age)
     if state == "done" and manifest is not None and result is not None and network_written(path, result) is None:
         notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
-    return Status(
-        path=path,
-        state=state,
-        process=lock.process if lock.holds else None,
-        ended=ended if state in ("done", "stopped") else None,
-        resume=resume_command(path) if manifest is not None and state not in ("running", "done") else None,
-        phase=None if manifest is None else manifest.state.phase,
-        age=age,
-        left=None if done or manifest is None else manifest.state.seconds_left,
-        resamples_done=None if resamples is None else _noted(notes, lambda: len(read_lines(path / RESAMPLES))),
-        resamples=resamples,
-        told=known,
-        notes=tuple(notes),
-    )
+    ended = ended if state in ("done", "stopped") else None
+    resume = resume_command(path) if manifest is not None and state not in ("running", "done") else None
+    own = {
+        "run": str(path),
+        "state": state,
+        "process": lock.process if lock.holds else None,
+        "ended": ended,
+        "age_seconds": age,
+        "seconds_left": None if done or manifest is None else manifest.state.seconds_left,
+        "resamples_done": None if resamples is None else _noted(notes, lambda: len(read_lines(path / RESAMPLES))),
+        "resamples": resamples,
+        "resume": resume,
+        "phase": None if manifest is None else manifest.state.phase,
+        "notes": notes,
+    }
+    return Status(state, ended, resume, own | {key: value for key, value in known.items() if key not in own})
 
 
 def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
@@ -281,41 +267,40 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and abs(value) < 1e300
 
 
-def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
+def _rows(told: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """What there is to say, as (subject, text); the text is None where nothing is known."""
-    told = status.told
-    yield "run", str(status.path)
-    yield "state", _state_text(status)
-    yield "continue", status.resume
-    yield "doing", told["doing"] or "starting" if status.state in ("running", "unknown") else None
+    yield "run", told["run"]
+    yield "state", _state_text(told)
+    yield "continue", told["resume"]
+    yield "doing", told["doing"] or "starting" if told["state"] in ("running", "unknown") else None
     yield "layer", _layer_text(told)
     if None not in (told["lower_bound"], told["upper_bound"]):
         yield "bounds", bounds_told(told["lower_bound"], told["upper_bound"])
-    if (done := status.resamples_done) is not None:
-        yield "resamples", f"{done:,} of {status.resamples:,} done"
+    if (done := told["resamples_done"]) is not None:
+        yield "resamples", f"{done:,} of {told['resamples']:,} done"
     yield "memory", _memory_text(told)
     yield "disk", None if told["disk"] is None else format_size(told["disk"])
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
-    yield "left", None if status.left is None else f"{format_time(status.left)}, at the last checkpoint"
+    if (left := told["seconds_left"]) is not None:
+        yield "left", f"{format_time(left)}, at the last checkpoint"
     yield "checkpoint", None if told["committed"] is None else f"at {format_time(told['committed'])}"
-    if (age := status.age) is not None:
+    if (age := told["age_seconds"]) is not None:
         yield "updated", f"{age:.0f} s ago" if age < 100 else f"{format_time(age)} ago"
-    for note in status.notes:
+    for note in told["notes"]:
         yield "note", note
 
 
-def _state_text(status: Status) -> str:
-    how = status.ended or ""
+def _state_text(told: Mapping[str, Any]) -> str:
+    state, how = told["state"], told["ended"] or ""
     how = how if " " in how else how.replace("_", " ")  # a status, not a sentence
-    if status.state == "running":
-        host = status.told["host"]
-        place = f" on {host}" if host not in (None, os.uname().nodename) else ""
-        return f"running, process {status.process or 'unknown'}{place}"
-    if status.state == "killed":
+    if state == "running":
+        place = f" on {told['host']}" if told["host"] not in (None, os.uname().nodename) else ""
+        return f"running, process {told['process'] or 'unknown'}{place}"
+    if state == "killed":
         return "not running; it ended without a message (killed, or power failure)"
-    if status.state == "unknown":
+    if state == "unknown":
         return "whether it is running cannot be told: its lock cannot be looked at"
-    return f"{status.state}: {how}" if how else status.state
+    return f"{state}: {how}" if how else str(state)
 
 
 def _layer_text(told: Mapping[str, Any]) -> str | None:

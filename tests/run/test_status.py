@@ -126,7 +126,7 @@ def test_a_run_that_works(path):
             keeper(event)
         keeper.beat()
         status = read_status(path)
-    assert (status.state, status.process, status.resume) == ("running", os.getpid(), None)
+    assert (status.state, status.document["process"], status.resume) == ("running", os.getpid(), None)
     assert row(status, "state") == f"running, process {os.getpid()}"
     assert row(status, "layer") == "12 of 31: 311.2M generated, 51.8M kept, 30.0M spilled"
     assert row(status, "bounds") == "6589.441000 to 6602.578000 (gap 0.20%)"
@@ -151,7 +151,7 @@ def test_several_components_and_another_machine(path):
 def test_a_run_that_has_not_begun_to_write(told, tmp_path):
     with directory_module.create(tmp_path / "new", "data.csv"):
         status = read_status(tmp_path / "new")
-    assert (status.state, row(status, "doing"), status.notes) == ("running", "starting", ())
+    assert (status.state, row(status, "doing"), status.document["notes"]) == ("running", "starting", [])
     document = json.loads((told / "status.json").read_text())
     (told / "status.json").write_text(json.dumps(document | {"process": os.getpid() + 1}))
     with directory_module.reopen(told):
@@ -163,7 +163,7 @@ def test_a_process_that_lives_but_does_not_write_gets_a_note(path):
     with session(path) as keeper:
         keeper(LAYER)
         now = os.stat(path / "status.json").st_mtime
-        assert not read_status(path, lambda: now + 30).notes
+        assert not read_status(path, lambda: now + 30).document["notes"]
         status = read_status(path, lambda: now + 3600)
     assert "suspended" in row(status, "note")
     assert row(status, "updated") in ("1:00:00 ago", "0:59:59 ago")
@@ -171,7 +171,7 @@ def test_a_process_that_lives_but_does_not_write_gets_a_note(path):
 
 def test_a_run_that_stopped_says_how_to_go_on(told):
     status = read_status(told)
-    assert (status.state, status.ended, status.phase) == ("stopped", "memory_limit", "search")
+    assert (status.state, status.ended, status.document["phase"]) == ("stopped", "memory_limit", "search")
     assert row(status, "state") == "stopped: memory limit"
     assert row(status, "continue") == f"extbnsl resume {told}"
     assert row(status, "doing") is None
@@ -236,7 +236,8 @@ def test_a_process_is_seen_from_another_one_until_it_is_killed(path):
     process = subprocess.Popen([sys.executable, "-c", WORKING, path], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     status = read_status(path)
-    assert (status.state, status.process, row(status, "doing")) == ("running", process.pid, "search: all of it")
+    assert (status.state, status.document["process"]) == ("running", process.pid)
+    assert row(status, "doing") == "search: all of it"
     process.kill()
     process.communicate()
     assert read_status(path).state == "killed"
@@ -304,7 +305,7 @@ def test_a_damaged_file_costs_only_what_it_says(told, name, content):
     assert all(isinstance(line, str) for line in status.lines())
     if (name, content) != ("result.json", b'{"status": 1}'):
         assert name in row(status, "note")
-    json.dumps(status.document(), allow_nan=False)
+    json.dumps(status.document, allow_nan=False)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
@@ -319,7 +320,7 @@ def test_any_value_in_status_json_can_be_shown(told, data):
     try:
         status = read_status(told)
         assert "\n".join(status.lines())
-        json.dumps(status.document(), allow_nan=False)
+        json.dumps(status.document, allow_nan=False)
     finally:
         (told / "status.json").write_bytes(before)
 

@@ -139,7 +139,7 @@ def _command(run: Run, place: Place, status: Status | None) -> tuple[Sequence[st
         return (*place.program, *run.arguments, "--run-dir", folder, "--overwrite", "--quiet"), run.seconds
     if run.seconds is None:
         return (*place.program, "resume", folder, "--quiet"), None
-    left = max(LEAST_SECONDS, run.seconds - float(status.told.get("elapsed") or 0.0))
+    left = max(LEAST_SECONDS, run.seconds - float(status.document.get("elapsed") or 0.0))
     return (*place.program, "resume", folder, "--quiet", "--time-limit", f"{left:.3f}"), left
 
 
