@@ -5,7 +5,6 @@ own.
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,11 +144,11 @@ def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapp
     from extbnsl.networks.parameters import log_likelihoods
 
     training, file = _training(given, document, Dataset)
-    raw = _in_order(_as_they_stand(file, how), training)
+    raw = _as_they_stand(file, how)
     network = Network.from_names(training.names, document["parents"])
     with advice_for_new_records():
         new = _as_they_stand(given.data, _of_new(how, training.names))
-    codes = encoded_alike(_in_order(new, training), raw, training)
+    codes = encoded_alike(new, raw, training)
     return log_likelihoods(network, training, codes, given.smoothing)
 
 
@@ -200,12 +199,3 @@ def _check_records(problem: Any, kind: type, file: str, what: str = "data") -> N
     """Raise InputError if a file has local scores in place of data of this kind."""
     if not isinstance(problem, kind):
         raise InputError(f"{file} holds local scores, which have no records: give {what}.")
-
-
-def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
-    """A data set with its columns in the order of another, which has the same."""
-    import numpy as np
-
-    at = [dataset.names.index(name) for name in like.names]
-    states = tuple(dataset.states[v] for v in at)
-    return replace(dataset, names=like.names, states=states, codes=np.ascontiguousarray(dataset.codes[:, at]))

@@ -32,31 +32,34 @@ def advice_for_new_records() -> Iterator[None]:
 
 
 def encoded_alike(new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint16]:
-    """The codes (N, n) of new records by the states of a known data set.
+    """The codes (N, n) of new records by the states of a known data set, with 0 in its columns that they lack.
 
-    new, raw: as they stand, without any cutting; raw has the records of `known`, and all three have its columns. Raises
-    InputError, naming record and column, for a value that is in no state. O(N n).
+    new, raw: as they stand, without any cutting; raw has the first records of `known`, or all, and its columns, in
+    whatever order. Raises InputError, naming record and column, for a value that is in no state. O(N n).
     """
-    assert raw.names == known.names == new.names, "the same columns"
-    assert raw.records == known.records, "the same records"
-    codes = np.empty(new.codes.shape, np.uint16)
-    for j in range(known.variables):
-        codes[:, j] = _column(j, new, raw, known)
+    of_new, of_raw = ({name: j for j, name in enumerate(data.names)} for data in (new, raw))
+    assert of_new.keys() <= set(known.names) <= of_raw.keys(), "columns of the known ones"
+    codes = np.zeros((new.records, known.variables), np.uint16)
+    for j, name in enumerate(known.names):
+        if name in of_new:
+            codes[:, j] = _column((of_new[name], of_raw[name], j), new, raw, known)
     return codes
 
 
-def _column(j: int, new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.int64]:
-    first = dict(zip(raw.codes[::-1, j].tolist(), known.codes[::-1, j].tolist(), strict=True))
-    before = {raw.states[j][value]: state for value, state in first.items()}
+def _column(at: tuple[int, int, int], new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.int64]:
+    """The codes of a column, which is at these places in the data sets."""
+    i, r, j = at
+    first = dict(zip(raw.codes[::-1, r].tolist(), known.codes[: raw.records][::-1, j].tolist(), strict=True))
+    before = {raw.states[r][value]: state for value, state in first.items()}
     numbers = {number: state for text, state in before.items() if (number := _number(text)) is not None}
     declared = {text: state for state, text in enumerate(known.states[j])}
-    found = np.array([_state(text, before, numbers, declared) for text in new.states[j]], np.int64)
-    own = found[new.codes[:, j]]
+    found = np.array([_state(text, before, numbers, declared) for text in new.states[i]], np.int64)
+    own = found[new.codes[:, i]]
     if (own < 0).any():
-        at = int((own < 0).argmax())
+        row = int((own < 0).argmax())
         states = ", ".join(known.states[j][:STATES_SHOWN]) + (", ..." if len(known.states[j]) > STATES_SHOWN else "")
         raise InputError(
-            f"{new.source}: record {at + 1} has {new.states[j][new.codes[at, j]]!r} in column '{known.names[j]}', "
+            f"{new.source}: record {row + 1} has {new.states[i][new.codes[row, i]]!r} in column '{known.names[j]}', "
             f"which is no state that the network knows ({states}): leave the record out, or learn from data that have "
             "it."
         )

@@ -120,14 +120,13 @@ class StateAnswers:
 
     def codes(self, X: Any, unseen: int | None = None) -> NDArray[np.uint16]:
         """The codes of new records (N, n) in the states of the network; 0 in the column `unseen`."""
-        data, at = self.reader.new(X, unseen), self.reader.others(unseen)
+        data = self.reader.new(X, unseen)
         codes = np.zeros((data.records, len(self.network.names)), np.uint16)
-        if at:
-            known, raw = (_columns_of(one, at, self.raw.records) for one in (self.dataset, self.raw))
+        if data.names:
             for start, part in zip(range(0, data.records, PART), data.parts(), strict=True):
                 with advice_for_new_records():
                     new = part.made(prepare, **self.reader.rules, discrete="all")
-                codes[start : start + part.records, at] = encoded_alike(new, raw, known)
+                codes[start : start + part.records] = encoded_alike(new, self.raw, self.dataset)
         return codes
 
 
@@ -143,16 +142,6 @@ def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:
     """The values of each variable as they were in X, in the order of its states."""
     values = (as_they_were(*pair) for pair in zip(dataset.states, map(kind_of, data.series), strict=True))
     return dict(zip(dataset.names, values, strict=True))
-
-
-def _columns_of(dataset: Dataset, at: Sequence[int], records: int) -> Dataset:
-    """The first records of a data set, in these of its columns."""
-    return Dataset(
-        tuple(dataset.names[j] for j in at),
-        tuple(dataset.states[j] for j in at),
-        np.ascontiguousarray(dataset.codes[:records, at]),
-        dataset.source,
-    )
 
 
 @dataclass(frozen=True, eq=False)
