@@ -94,7 +94,13 @@ def count_arcs(networks: Iterable[Network], variables: int) -> Counts:
 
 def arc_frequencies(counts: Counts, names: Sequence[str]) -> tuple[ArcFrequency, ...]:
     """Both arcs of each pair that any network joins: the strongest pair first, and of a pair the likelier arc."""
-    return tuple(_frequency(counts, names, arc) for arc in _strongest_first(counts))
+    with np.errstate(invalid="ignore"):  # where no network joins a pair
+        of_joined = counts.twice_towards / (2 * counts.joined)
+        joined, arcs, compelled, reversible = (
+            table / counts.networks for table in (counts.joined, counts.arcs, counts.compelled, counts.reversible)
+        )
+    shares = np.stack((joined, of_joined, arcs, compelled, reversible), axis=2)
+    return tuple(ArcFrequency(names[p], names[x], *shares[p, x].tolist()) for p, x in _strongest_first(counts))
 
 
 def consensus(counts: Counts, threshold: float, first: Iterable[Arc] = ()) -> tuple[Arc, ...]:
@@ -128,19 +134,6 @@ def _strongest_first(counts: Counts) -> list[Arc]:
         return -joined[p][x], -max(towards[p][x], towards[x][p]), (min(arc), max(arc)), -towards[p][x], -arcs[p][x], arc
 
     return sorted(((int(p), int(x)) for p, x in np.argwhere(counts.joined)), key=key)
-
-
-def _frequency(counts: Counts, names: Sequence[str], arc: Arc) -> ArcFrequency:
-    joined, of = int(counts.joined[arc]), counts.networks
-    return ArcFrequency(
-        names[arc[0]],
-        names[arc[1]],
-        joined / of,
-        int(counts.twice_towards[arc]) / (2 * joined),
-        int(counts.arcs[arc]) / of,
-        int(counts.compelled[arc]) / of,
-        int(counts.reversible[arc]) / of,
-    )
 
 
 @dataclass(frozen=True)
