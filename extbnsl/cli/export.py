@@ -67,16 +67,14 @@ def run(given: argparse.Namespace) -> int:
 
 def _described(given: argparse.Namespace, kind: str) -> "Described":
     """What the format has to tell of the network: from the files of the run, or else from its data."""
-    from extbnsl.results.exporting import described_in, network_in
+    from extbnsl.results.exporting import described_in
 
     document = read_result(given.result)
-    network = network_in(document, given.result)
-    folder = given.result if given.result.is_dir() else given.result.parent
-    known = described_in(folder, document, network)
+    known = described_in(given.result, document)
     tabled = known.tables is not None or known.regressions is not None
     if given.smoothing > 0.0 or (kind in MADE_OF_PARAMETERS and not tabled):
         return _from_data(given, document, known, kind)
-    if kind in WITH_STRENGTHS and known.strengths is None and network.arcs():
+    if kind in WITH_STRENGTHS and known.strengths is None and known.network.arcs():
         try:
             return _from_data(given, document, known, kind)
         except InputError as error:

@@ -4,14 +4,12 @@ import argparse
 
 from extbnsl.cli import options, session
 from extbnsl.core.options import declared
-from extbnsl.kbest.scope import MOST_LISTED, Scope
+from extbnsl.kbest.scope import ALL, KEEPS_ONE, MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
 from extbnsl.solver.place import Place
 
-KEEPS_ONE = "ancestral", "path_extension"  # methods that keep one of several best networks
-PLAIN = Methods(path_extension=False, ancestral=False)
 K = 10  # unless a number or a factor is given
 
 EPILOG = """\
@@ -55,4 +53,4 @@ def run(given: argparse.Namespace) -> int:
     scope = options.options_of(Scope, given, **({"k": K} if given.k is None and given.within_factor is None else {}))
     scope.check()
     own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
-    return session.solve_new(given, methods_named(given.method, own, PLAIN), scope)
+    return session.solve_new(given, methods_named(given.method, own, ALL), scope)

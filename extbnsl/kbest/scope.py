@@ -1,4 +1,4 @@
-"""Which networks are asked for. Light: the command line imports this for the words."""
+"""Which networks are asked for, and by which methods. Light: the command line imports this for the words."""
 
 import math
 from dataclasses import dataclass
@@ -6,8 +6,11 @@ from typing import Annotated
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
+from extbnsl.proof.methods import Methods
 
 LARGEST_FACTOR = 1e300
+KEEPS_ONE = ("path_extension", "ancestral")  # methods that keep one of several best networks
+ALL = Methods(path_extension=False, ancestral=False)  # those that keep every network
 MOST_LISTED = 100_000  # networks within a factor, unless another number is asked for
 
 

@@ -20,7 +20,7 @@ from extbnsl.core.keywords import keywords, without
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.options import Declared, Option, Options, declared, made_of
 from extbnsl.core.sentences import Sentence
-from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.scope import ALL, Scope
 from extbnsl.lab.baselines.methods import finder, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
@@ -181,8 +181,6 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
     BudgetError
         If memory, disk or time ran out before there was a network.
     """
-    from extbnsl.solver.k_best import ALL
-
     with _told_in_python():
         wanted = 10 if k is None and options["within_factor"] is None else k
         methods = replace(ALL, seed=made_of(Methods, options).seed)
@@ -211,7 +209,7 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
     BudgetError
         When a network is asked for, and memory or time do not do for it.
     """
-    from extbnsl.solver.k_best import ALL, networks_best_first
+    from extbnsl.solver.k_best import networks_best_first
 
     with _told_in_python():
         return networks_best_first(

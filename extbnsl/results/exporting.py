@@ -50,18 +50,18 @@ class _Solved(TypedDict):
     cost: float
 
 
-def network_in(document: Mapping[str, Any], path: Path) -> Network:
-    """The network of the result in `path` with this document, checked; RunDirectoryError if there is none."""
+def described_in(path: Path, document: Mapping[str, Any]) -> Described:
+    """What a result and network.json beside it say of the network: its parameters and strengths, if it has them;
+    nothing if network.json is not there, or that of a result before.
+
+    path: the file or its run directory, whose document that is. RunDirectoryError if there is no network, or one of the
+    files is damaged.
+    """
     if misfit(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)}) or not document["variables"]:
         raise RunDirectoryError(f"{path} is damaged or no result of a solve.")
     network = Network.from_names(document["variables"], document["parents"])
     network.order()
-    return network
-
-
-def described_in(folder: Path, document: Mapping[str, Any], network: Network) -> Described:
-    """What network.json in a run directory says of the network of this result: its parameters and strengths, if it has
-    them; nothing if it is not there, or that of a result before. RunDirectoryError if it is damaged."""
+    folder = path if path.is_dir() else path.parent
     bare = Described(network, float(document["cost"]))
     told = network_written(folder, document)
     try:

@@ -11,7 +11,7 @@ from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
 from extbnsl.files.manifest import K_BEST
-from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.scope import ALL, KEEPS_ONE, Scope
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, never
@@ -41,9 +41,7 @@ from extbnsl.solver.outcome import Solution, concluded
 from extbnsl.solver.place import Place
 from extbnsl.solver.ranking import FoundNetworks, RankingCommits, costed_networks, ranked_result
 
-ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
-KEEPS_ONE = ("path_extension", "ancestral")
 Parents = tuple[tuple[int, ...], ...]  # of a network
 
 
