@@ -1,33 +1,24 @@
 """`extbnsl campaign`: run the campaign of a YAML file, and report on it."""
 
 import argparse
-import contextlib
 import os
 import shlex
 import sys
-import time
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from extbnsl.cli import options
 from extbnsl.cli.parser import usage_error
-from extbnsl.cli.saying import fitted, remark, say
+from extbnsl.cli.saying import remark, say
 from extbnsl.cli.summary import STOPPED
 from extbnsl.core.errors import InputError
-from extbnsl.core.figures import in_full
+from extbnsl.core.figures import fitted, in_full
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.run.progress import Screen, beating, clearing, is_screen
+from extbnsl.run.progress import clearing
 
 if TYPE_CHECKING:
-    from extbnsl.lab.campaign.folder import CampaignFolder
-    from extbnsl.lab.campaign.one_run import Place
-    from extbnsl.lab.campaign.outcome import Record
-    from extbnsl.lab.campaign.plan import Run
     from extbnsl.lab.campaign.reading import Asked
-    from extbnsl.lab.campaign.rows import Row
-    from extbnsl.lab.campaign.schedule import Hands, OnOver
 
 EPILOG = """\
 Runs every data set by every method, variant, budget and seed of the file, each
@@ -101,10 +92,12 @@ def _address(text: str) -> str:
 
 
 def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
+    from extbnsl.lab.campaign.doing import do_left
     from extbnsl.lab.campaign.folder import holds_campaign, opened
     from extbnsl.lab.campaign.one_run import Place
     from extbnsl.lab.campaign.outcome import forget
-    from extbnsl.lab.campaign.rows import WAITING, rows_of
+    from extbnsl.lab.campaign.rows import WAITING, outcome_of, rows_of
+    from extbnsl.lab.campaign.schedule import here, on_cluster
     from extbnsl.lab.process import kill_all
     from extbnsl.lab.report.campaign import PAGE, report_on, text_of, write_report
 
@@ -121,67 +114,15 @@ def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
                     forget(place.record(row.run))
         interrupts.arm(f"{clearing(given.quiet)}{fitted(STOPPING, sys.stderr)}", kill_all)
         if not given.report:
-            _do_all(given, asked, place, folder, interrupts)
+            hired = here(given.jobs, place, interrupts.stop)
+            if given.cluster:
+                hired = on_cluster(given.cluster, place, Path(os.path.abspath(folder.stop)))
+            do_left(asked.runs, place, hired, given.quiet, interrupts.stop)
         report = report_on(asked.campaign, rows_of(asked.runs, place))
         write_report(report, folder.path)
     if not given.quiet:
         say(f"{text_of(report)}\n")
-    say(f"{_outcome(report.rows)}; {folder.path / PAGE} has the report.")
+    say(f"{outcome_of(report.rows)}; {folder.path / PAGE} has the report.")
     if not given.report and any(row.status == WAITING for row in report.rows):
         return STOPPED
     return FAILED if report.failures else 0
-
-
-def _do_all(
-    given: argparse.Namespace, asked: "Asked", place: "Place", folder: "CampaignFolder", interrupts: Interrupts
-) -> None:
-    """Do all runs that are left, unless a signal comes."""
-    from extbnsl.lab.campaign.one_run import known
-    from extbnsl.lab.campaign.schedule import do_all, here, on_cluster
-
-    left = [run for run in asked.runs if (record := known(run, place)) is None or not record.over]
-    if given.cluster:
-        hired = on_cluster(given.cluster, place, Path(os.path.abspath(folder.stop)))
-    else:
-        hired = here(given.jobs, place, interrupts.stop)
-    with hired as hands, _telling(len(asked.runs), left, hands, given.quiet) as tell:
-        do_all(left, hands, tell, interrupts.stop)
-
-
-@contextlib.contextmanager
-def _telling(runs: int, left: "Sequence[Run]", hands: "Hands", quiet: bool) -> "Iterator[OnOver]":
-    """What tells of each run that is over, on standard error, unless `quiet`; on a terminal, what goes on is shown in
-    place."""
-    from extbnsl.lab.campaign.rows import Progress, row_of
-
-    if quiet:
-        yield lambda run, record: None
-        return
-    progress, began = Progress(runs, left, hands.jobs), time.monotonic()
-    screen = Screen(sys.stderr, is_screen(sys.stderr))
-
-    def show() -> None:
-        screen.show(progress.doing(time.monotonic() - began))
-
-    def tell(run: "Run", record: "Record") -> None:
-        if not record.over:
-            return
-        said = progress.over(row_of(0, run, record, hands.place), record.seconds)
-        screen.write(fitted(f"extbnsl: {said}", sys.stderr))
-        show()
-
-    show()
-    try:
-        with beating(show):
-            yield tell
-    finally:
-        screen.show("")
-
-
-def _outcome(rows: "Sequence[Row]") -> str:
-    """What became of a campaign, in a sentence without its end."""
-    from extbnsl.lab.campaign.rows import WAITING
-
-    waiting, failed = sum(row.status == WAITING for row in rows), sum(row.failed for row in rows)
-    told = [in_full(len(rows), "run"), *([f"{failed:,} failed"] if failed else [])]
-    return ", ".join([*told, *([f"{waiting:,} not over"] if waiting else [])])

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from extbnsl.cli.completion import SHELLS, Completion
-from extbnsl.cli.saying import fitted
 from extbnsl.core.errors import ExtbnslError, InputError
+from extbnsl.core.figures import fitted
 from extbnsl.core.version import __version__
 
 COMMANDS = {

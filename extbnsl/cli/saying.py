@@ -7,9 +7,8 @@ import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
 
-from extbnsl.core.figures import wrapped
+from extbnsl.core.figures import fitted
 
 OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."
 
@@ -45,12 +44,6 @@ def remark(sentence: str) -> None:
     """Print a sentence to standard error, as far as that can be written and as `fitted` to that."""
     with contextlib.suppress(OSError):
         print(fitted(f"extbnsl: {sentence}", sys.stderr), file=sys.stderr, flush=True)
-
-
-def fitted(sentence: str, stream: TextIO, indent: int = 2) -> str:
-    """The sentence in lines, all but the first indented, if people see it on a terminal; in one line where a program
-    may look for it."""
-    return wrapped(sentence, indent) if stream.isatty() else sentence
 
 
 def fail(sentence: str, code: int) -> int:

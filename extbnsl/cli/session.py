@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from extbnsl.cli import options
 from extbnsl.cli.head import head
 from extbnsl.cli.plot import draw_after
-from extbnsl.cli.saying import OUT_OF_MEMORY, fault, fitted, say, say_all
+from extbnsl.cli.saying import OUT_OF_MEMORY, fault, say, say_all
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
-from extbnsl.core.figures import wrapped
+from extbnsl.core.figures import fitted, wrapped
 from extbnsl.core.options import Options
 from extbnsl.files.atomic import pieces
 from extbnsl.files.manifest import read_manifest

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.options import read_problem
-from extbnsl.cli.saying import fitted, remark, say, say_sentence
+from extbnsl.cli.saying import remark, say, say_sentence
 from extbnsl.cli.score_network import data_options_of
 from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.events import StageStarted
+from extbnsl.core.figures import fitted
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets, Deadline, default_threads
 from extbnsl.results.reading import read_networks, read_result

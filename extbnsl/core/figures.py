@@ -3,6 +3,7 @@
 import math
 import re
 import textwrap
+from typing import TextIO
 
 WIDTH = 80  # of a terminal, at least
 HELD = "\1"  # a blank at which no line is to end
@@ -71,3 +72,9 @@ def wrapped(line: str, indent: int = 2) -> str:
     held = _BEFORE_UNIT.sub(HELD, line)
     filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
     return filled.replace(HELD, " ")
+
+
+def fitted(sentence: str, stream: TextIO, indent: int = 2) -> str:
+    """The sentence in lines, all but the first indented, if people see it on a terminal; in one line where a program
+    may look for it."""
+    return wrapped(sentence, indent) if stream.isatty() else sentence

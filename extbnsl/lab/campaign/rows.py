@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
-from extbnsl.core.figures import format_cost, format_gap, format_time
+from extbnsl.core.figures import format_cost, format_gap, format_time, in_full
 from extbnsl.formats.bif import read_bif
 from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES, Value, figure
@@ -78,6 +78,13 @@ def _beside_truth(document: Mapping[str, Any], file: Path) -> dict[str, int]:
         raise InputError(f"{file} is a network of other variables.")
     true = {(parent, child) for parent, child in true if {parent, child} <= names}
     return {"extra": len(own - true), "missing": len(true - own)}
+
+
+def outcome_of(rows: Sequence[Row]) -> str:
+    """What became of a campaign, in a sentence without its end."""
+    waiting, failed = sum(row.status == WAITING for row in rows), sum(row.failed for row in rows)
+    told = [in_full(len(rows), "run"), *([f"{failed:,} failed"] if failed else [])]
+    return ", ".join([*told, *([f"{waiting:,} not over"] if waiting else [])])
 
 
 def csv_of(rows: Sequence[Row]) -> str:
