@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from extbnsl.cli import options, session
+from extbnsl.cli.head import Asked
 from extbnsl.cli.saying import say
 from extbnsl.core.codec import json_text
 from extbnsl.core.options import declared
@@ -68,7 +69,7 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
 
     claim, methods = options.claim_of(given), options.options_of(Methods, given)
     remember = Remembered(given.data, options.data_options(given))
-    asked = session.Asked(claim, methods, budgets, Place(Path(), remember=remember))
+    asked = Asked(claim, methods, budgets, Place(Path(), remember=remember))
     with session.without_run(problem, asked, STOPPING, interrupts, given.quiet) as observer:
         return estimate(
             problem,

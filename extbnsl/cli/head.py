@@ -1,10 +1,10 @@
-"""The first lines of a command that works: the version, the input, options that are not the default, and budgets."""
+"""What is asked of a command that works, and its first lines: the version, the input, changed options, and budgets."""
 
 import os
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.figures import counted, format_time
@@ -19,31 +19,35 @@ if TYPE_CHECKING:
     from extbnsl.scores.local import LocalScores
 
 
-def head(
-    problem: "Data | LocalScores",
-    claim: Claim,
-    methods: Options,
-    budgets: Budgets,
-    place: Place,
-    scope: Any = None,
-) -> Iterator[str]:
+class Asked(NamedTuple):
+    """What is asked of a session: the methods say whether of `solve`, `approximate`, `order` or a published method, a
+    scope of `kbest`, or of `solve` with resamples; of `order` the scope is the order."""
+
+    claim: Claim
+    methods: Options
+    budgets: Budgets
+    place: Place
+    scope: Any = None
+
+
+def head(problem: "Data | LocalScores", asked: Asked) -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen
 
-    remembered = place.remember or Remembered("", {})
+    place, remembered = asked.place, asked.place.remember or Remembered("", {})
     yield f"extbnsl {__version__}"
     yield f"input: {_input(problem, remembered.input)}"
     reading = chosen(remembered.data_options)
-    asked = _changed(scope) if isinstance(scope, Options) else ()
+    scope = _changed(asked.scope) if isinstance(asked.scope, Options) else ()
     options = [
         name if value is True else f"no {name}" if value is False else f"{name} {value}"
-        for name, value in (*asked, *_changed(claim), *_changed(methods), *reading.items())
+        for name, value in (*scope, *_changed(asked.claim), *_changed(asked.methods), *reading.items())
     ]
     if place.compress:
         options.append("compress")
     if options:
         yield f"options: {', '.join(options)}"
-    granted = budgets.granted(place.folder, place.held)
+    granted = asked.budgets.granted(place.folder, place.held)
     memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
     disk = "no disk"
     if granted.disk:

@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from extbnsl.cli import options, session
+from extbnsl.cli.head import Asked
 from extbnsl.cli.saying import say_sentence
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
@@ -64,7 +65,7 @@ def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     claim = options.claim_of(given)
     place = Place(scratch_dir=given.scratch_dir, remember=Remembered(given.data, options.data_options(given)))
     place.check()
-    asked = session.Asked(claim, Methods(), budgets, place)
+    asked = Asked(claim, Methods(), budgets, place)
     try:
         with session.without_run(dataset, asked, STOPPING, interrupts, given.quiet) as observer:
             return compute_scores(dataset, claim, budgets, given.scratch_dir, observer=observer, stop=interrupts.stop)

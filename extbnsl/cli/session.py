@@ -9,14 +9,14 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import head
+from extbnsl.cli.head import Asked, head
 from extbnsl.cli.plot import draw_after
 from extbnsl.cli.saying import OUT_OF_MEMORY, fault, say, say_all
 from extbnsl.cli.summary import exit_code, final_line, summary
-from extbnsl.core.claims import INTERRUPTED, Claim
+from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
 from extbnsl.core.figures import fitted, wrapped
@@ -44,17 +44,6 @@ if TYPE_CHECKING:
 
 MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
-
-
-class Asked(NamedTuple):
-    """What is asked of a session: the methods say whether of `solve`, `approximate`, `order` or a published method, a
-    scope of `kbest`, or of `solve` with resamples; of `order` the scope is the order."""
-
-    claim: Claim
-    methods: Options
-    budgets: Budgets
-    place: Place
-    scope: Any = None
 
 
 def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
@@ -96,8 +85,8 @@ def solve_in(
     give_memory_back()
     status = StatusFile(run.show, clock)
     with _failures_kept(run, status):
-        armed = _arming(interrupts, clearing(given.quiet) + fitted(_stopping(run, asked.methods), sys.stderr))
-        with _observed(run, status, first, armed, given.quiet, clock) as observer:
+        stopping = clearing(given.quiet) + fitted(_stopping(run, asked.methods), sys.stderr)
+        with _observed(run, status, first, partial(interrupts.arm, stopping), given.quiet, clock) as observer:
             result = find(observer=observer, stop=interrupts.stop)
         document = result.document({"command": remember.command, "data_options": chosen(remember.data_options)})
         document["stats"]["layers"] = _layers(run.path)
@@ -148,7 +137,7 @@ def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
 
 def _say_head(problem: "Data | LocalScores", asked: Asked, quiet: bool) -> list[str]:
     """The first lines, which are said on standard error unless `quiet`."""
-    lines = [wrapped(line) for line in head(problem, *asked)]
+    lines = [wrapped(line) for line in head(problem, asked)]
     if not quiet:
         progress.Screen(sys.stderr, in_place=False).write("\n".join(lines))
     return lines
@@ -161,47 +150,41 @@ def without_run(
     """An observer that reports to standard error, after the first lines, for a command without a run directory."""
     _say_head(problem, asked, quiet)
     with progress.told_on(sys.stderr, quiet) as told:
-        yield progress.combine(_arming(interrupts, stopping), told)
 
+        def observe(event: Event) -> None:
+            interrupts.arm(stopping)
+            told(event)
 
-def _arming(interrupts: Interrupts, sentence: str) -> Observer:
-    """An observer that makes a signal ask to stop, with this sentence, once work has begun."""
-    return lambda event: interrupts.arm(sentence)
+        yield observe
 
 
 @contextlib.contextmanager
 def _observed(
-    run: RunDirectory, status: StatusFile, first: list[str], armed: Observer, quiet: bool, clock: Clock
+    run: RunDirectory, status: StatusFile, first: list[str], arm: Callable[[], None], quiet: bool, clock: Clock
 ) -> Iterator[Observer]:
-    """An observer that reports to standard error, to the logs and to status.json, after `armed`, and begins the run.
+    """An observer that reports to the logs, to standard error and to status.json, lets signals ask to stop from now on,
+    and begins the run.
 
     solve.log begins with the first lines. The run begins with the first event: before that there is nothing to write.
     """
 
-    def log(line: str) -> None:
-        run.append(TEXT_LOG, line)
-
-    def begin(event: Event) -> None:
+    def observe(event: Event) -> None:
+        arm()
         if not run.begun:
             run.begin()
             for warning in run.warnings:
                 observe(Warned(warning))
+        for tell in (log, table, told, status):
+            tell(event)
 
     for line in first:
-        log(line)
-    table = progress.Table(log, clock)
+        run.append(TEXT_LOG, line)
+    log = progress.json_lines(partial(run.append, EVENTS_LOG), clock)
+    table = progress.Table(partial(run.append, TEXT_LOG), clock)
     with (
         progress.told_on(sys.stderr, quiet, clock) as told,
         progress.beating(table.beat, status.beat),
     ):
-        observe = progress.combine(
-            armed,
-            begin,
-            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), clock),
-            table,
-            told,
-            status,
-        )
         yield observe
 
 

@@ -62,7 +62,7 @@ class Knowledge:
         """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
         required and ruled out, a cycle of required arcs, more required parents than a variable may have."""
         _check_tiers(self.tiers)
-        limits = _limits(self.max_parents)
+        limits = self.limits()
         parents: dict[str, list[str]] = {}
         ruled_out = self.ruling_out()
         for parent, child in dict.fromkeys(self.required):
@@ -108,6 +108,14 @@ class Knowledge:
         """Raise InputError if a variable has more required parents than all may have."""
         for child, own in Counter(child for _, child in dict.fromkeys(self.required)).items():
             _check_limit(child, own, max_parents)
+
+    def limits(self) -> dict[str, int]:
+        """The least limit of each variable that has one; InputError for what is none."""
+        limits: dict[str, int] = {}
+        for name, most in self.max_parents:
+            check_whole(f"max_parents of {name!r}", most, 0)
+            limits[name] = min(most, limits.get(name, most))
+        return limits
 
     def _named(self) -> Iterator[tuple[str, str]]:
         """Every name there is, with the key that it is at."""
@@ -156,15 +164,6 @@ def _check_tiers(tiers: Iterable[Sequence[str]]) -> None:
         if name in seen:
             raise InputError(f"tiers: {name!r} is there twice; leave it out of one place.")
         seen.add(name)
-
-
-def _limits(max_parents: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The least limit of each variable that has one."""
-    limits: dict[str, int] = {}
-    for name, most in max_parents:
-        check_whole(f"max_parents of {name!r}", most, 0)
-        limits[name] = min(most, limits.get(name, most))
-    return limits
 
 
 def _check_cycles(parents: Mapping[str, Sequence[str]]) -> None:

@@ -170,7 +170,8 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
     above = _ancestors(network)
     required = set(claim.knowledge.required)
     ruled_out = claim.knowledge.ruling_out()
-    limits = _limits(network, claim)
+    most = len(network.names) if claim.max_parents is None else claim.max_parents
+    limits = claim.knowledge.limits()
     found = []
     for parent, child in network.arcs():
         names = network.names[parent], network.names[child]
@@ -179,7 +180,7 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
         removal = reversal = None
         if names not in required:
             removal = _rise([(child, network.parents[child], others)], once)
-            fits = ruled_out(*names[::-1]) is None and len(more) <= limits[parent]
+            fits = ruled_out(*names[::-1]) is None and len(more) <= min(most, limits.get(names[0], most))
             if fits and not any(above[other] >> parent & 1 for other in others):
                 reversal = _rise(
                     [(child, network.parents[child], others), (parent, network.parents[parent], more)], once
@@ -231,11 +232,3 @@ def _ancestors(network: Network) -> list[int]:
         for parent in network.parents[x]:
             above[x] |= above[parent]
     return above
-
-
-def _limits(network: Network, claim: Claim) -> list[int]:
-    """How many parents each variable may have."""
-    limits = dict.fromkeys(network.names, len(network.names) if claim.max_parents is None else claim.max_parents)
-    for name, most in claim.knowledge.max_parents:
-        limits[name] = min(most, limits[name])
-    return list(limits.values())

@@ -123,16 +123,6 @@ def run_clock(seconds_before: float = 0.0) -> Clock:
     return lambda: time.monotonic() - began
 
 
-def combine(*observers: Observer) -> Observer:
-    """One observer that passes each event to all `observers`, in their order."""
-
-    def observe(event: Event) -> None:
-        for observer in observers:
-            observer(event)
-
-    return observe
-
-
 def only_warnings(write: Writer) -> Observer:
     """An observer that writes warnings and nothing else."""
 

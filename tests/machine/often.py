@@ -5,18 +5,20 @@ at a chosen point; or it keeps all in memory, and takes that away from itself wh
 """
 
 import argparse
+import contextlib
 import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import extbnsl.proof.commits
 import extbnsl.search.layers
 import extbnsl.solver.approximation
 from extbnsl.cli import main
-from extbnsl.core.events import Event, LayerEnded, StageAdvanced, StageStarted
+from extbnsl.core.events import Event, LayerEnded, Observer, StageAdvanced, StageStarted
 from extbnsl.run import progress
 
 COMMIT_SECONDS = 0.05
@@ -51,13 +53,20 @@ def _nothing(room: extbnsl.search.layers.Room, threads: int) -> float:
 
 def _at_event(reached: Callable[[Event], bool], act: Callable[[], None]) -> None:
     """Act once, at the first event that is `reached`."""
-    combine, waiting = progress.combine, [act]
+    told_on, waiting = progress.told_on, [act]
 
-    def observe(event: Event) -> None:
-        if waiting and reached(event):
-            waiting.pop()()
+    @contextlib.contextmanager
+    def watched(*given: Any) -> Iterator[Observer]:
+        with told_on(*given) as told:
 
-    progress.combine = lambda *observers: combine(*observers, observe)
+            def observe(event: Event) -> None:
+                told(event)
+                if waiting and reached(event):
+                    waiting.pop()()
+
+            yield observe
+
+    progress.told_on = watched
 
 
 def _is_at(point: str, event: Event) -> bool:

@@ -374,12 +374,14 @@ def test_a_stream_that_fails_in_two_threads_at_once_is_given_up_once():
 
 def test_warnings_come_through_everywhere(clock):
     table, quiet = [], []
-    observer = progress.combine(progress.Table(table.append, clock), progress.only_warnings(quiet.append))
+    observers = progress.Table(table.append, clock), progress.only_warnings(quiet.append)
     for event in (Warned("column a is constant"), StageEnded("scores", 1.0, "x"), layer(1)):
-        observer(event)
+        for observer in observers:
+            observer(event)
     assert quiet == ["warning: column a is constant"]
     assert table[0] == quiet[0]
-    observer(Warned(f"{'a long name ' * 10}is constant"))
+    for observer in observers:
+        observer(Warned(f"{'a long name ' * 10}is constant"))
     assert max(len(line) for line in quiet[1].splitlines()) <= 80
     assert quiet[1] in table
 

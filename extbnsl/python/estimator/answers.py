@@ -40,10 +40,6 @@ class Reader:
         """What to make of missing values; to drop a record would leave it without an answer."""
         return {"missing": "refuse" if self.missing == "drop" else self.missing, "na": self.na}
 
-    def others(self, unseen: int | None) -> list[int]:
-        """All columns but one, by number; all if that is None."""
-        return [j for j in range(len(self.names)) if j != unseen]
-
     def new(self, X: Any, unseen: int | None) -> Given:
         """New records in the columns that `fit` had, in their order, without the column `unseen`."""
         return given(X).in_order(self.names, self.who, None if unseen is None else self.names[unseen])
@@ -166,7 +162,7 @@ class NumberAnswers:
 
     def _values(self, X: Any, unseen: int | None = None) -> NDArray[np.float64]:
         """The numbers of new records (N, n); 0 in the column `unseen`."""
-        data, at = self.reader.new(X, unseen), self.reader.others(unseen)
+        data, at = self.reader.new(X, unseen), [j for j in range(len(self.network.names)) if j != unseen]
         values = np.zeros((data.records, len(self.network.names)))
         if at:
             with advice_for_new_records():
