@@ -1,16 +1,13 @@
 """`extbnsl estimate`: tell what a solve would need, before it is begun."""
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import Asked
 from extbnsl.cli.saying import say
 from extbnsl.core.codec import json_text
 from extbnsl.core.options import declared
-from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
@@ -63,19 +60,15 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
-    budgets = options.options_of(Budgets, given)
-    problem, _ = options.read_input(given, replace(budgets, time_limit=None))
-    from extbnsl.solver.estimate import estimate
+    methods = options.options_of(Methods, given)
+    with session.without_run(given, methods, interrupts, STOPPING, run_folder=Path()) as (problem, asked, observer):
+        from extbnsl.solver.estimate import estimate
 
-    claim, methods = options.claim_of(given), options.options_of(Methods, given)
-    remember = Remembered(given.data, options.data_options(given))
-    asked = Asked(claim, methods, budgets, Place(Path(), remember=remember))
-    with session.without_run(problem, asked, STOPPING, interrupts, given.quiet) as observer:
         return estimate(
             problem,
-            claim,
+            asked.claim,
             methods,
-            budgets,
+            asked.budgets,
             given.scratch_dir,
             effort=given.effort,
             observer=observer,

@@ -4,12 +4,10 @@ import argparse
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import Asked
 from extbnsl.cli.saying import say_sentence
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.options import declared
-from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
@@ -58,16 +56,14 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
-    dataset, budgets = options.read_input(given, options.options_of(Budgets, given))
-    from extbnsl.machine.workers import Stopped
-    from extbnsl.solver.solve import compute_scores
+    place = {"scratch_dir": given.scratch_dir}
+    with session.without_run(given, Methods(), interrupts, STOPPING, **place) as (dataset, asked, observer):
+        from extbnsl.machine.workers import Stopped
+        from extbnsl.solver.solve import compute_scores
 
-    claim = options.claim_of(given)
-    place = Place(scratch_dir=given.scratch_dir, remember=Remembered(given.data, options.data_options(given)))
-    place.check()
-    asked = Asked(claim, Methods(), budgets, place)
-    try:
-        with session.without_run(dataset, asked, STOPPING, interrupts, given.quiet) as observer:
-            return compute_scores(dataset, claim, budgets, given.scratch_dir, observer=observer, stop=interrupts.stop)
-    except Stopped:
-        raise KeyboardInterrupt from None
+        try:
+            return compute_scores(
+                dataset, asked.claim, asked.budgets, given.scratch_dir, observer=observer, stop=interrupts.stop
+            )
+        except Stopped:
+            raise KeyboardInterrupt from None

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from extbnsl.data import Dataset
-
 
 def remembered_input(result: Path) -> str | None:
     """Where the run read its data, if the run directory is there."""
@@ -109,9 +107,7 @@ def run(given: argparse.Namespace) -> int:
 
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
-    document = read_result(given.result)
-    how = data_options_of(document, given.result)
-    each = (_by_regressions if is_of_numbers(score_told(document, given.result)) else _by_tables)(given, document, how)
+    each = _log_likelihoods(given, read_result(given.result))
     impossible = int(np.isneginf(each).sum())
     total = float(each.sum())
     if given.output is not None:
@@ -136,39 +132,29 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> "NDArray[np.float64]":
-    """The log-likelihood of each record of states."""
-    from extbnsl.data import Dataset
+def _log_likelihoods(given: argparse.Namespace, document: Mapping[str, Any]) -> "NDArray[np.float64]":
+    """The log-likelihood of each record of states; of numbers the log-density, in the units of the data."""
+    from extbnsl.data import Dataset, Numbers
     from extbnsl.data.alike import advice_for_new_records, encoded_alike
+    from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network
     from extbnsl.networks.parameters import log_likelihoods
 
-    training, file = _training(given, document, Dataset)
-    raw = _as_they_stand(file, how)
-    network = Network.from_names(training.names, document["parents"])
-    with advice_for_new_records():
-        new = _as_they_stand(given.data, _of_new(how, training.names))
-    codes = encoded_alike(new, raw, training)
-    return log_likelihoods(network, training, codes, given.smoothing)
-
-
-def _by_regressions(
-    given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]
-) -> "NDArray[np.float64]":
-    """The log-density of each record of numbers, in the units of the data."""
-    from extbnsl.data import Numbers
-    from extbnsl.data.alike import advice_for_new_records
-    from extbnsl.networks.gaussian import log_densities, regressions
-    from extbnsl.networks.network import Network
-
-    if given.smoothing != float(SMOOTHING):
+    how, score = data_options_of(document, given.result), score_told(document, given.result)
+    if is_of_numbers(score) and given.smoothing != float(SMOOTHING):
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
-    training = _training(given, document, Numbers)[0]
-    with advice_for_new_records():
-        new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
-    _check_records(new, Numbers, given.data)
-    at = [new.names.index(name) for name in training.names]
+    kind = Numbers if is_of_numbers(score) else Dataset
+    training, file = training_problem(given.training, given.result, document)
+    _check_records(training, kind, file, "--training data")
     network = Network.from_names(training.names, document["parents"])
+    if kind is Dataset:  # which is compared with the new records as they stand
+        how |= {"discrete": "all", "discretise": None, "arities": None}
+        raw = _records(file, how, kind, score)
+    with advice_for_new_records():
+        new = _records(given.data, _of_new(how, training.names), kind, score)
+    if kind is Dataset:
+        return log_likelihoods(network, training, encoded_alike(new, raw, training), given.smoothing)
+    at = [new.names.index(name) for name in training.names]
     return log_densities(network, regressions(network, training), new.values[:, at])
 
 
@@ -178,20 +164,10 @@ def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return dict(how) | {"columns": columns, "drop": None, "records": None, "weights": None}
 
 
-def _training(given: argparse.Namespace, document: Mapping[str, Any], kind: type) -> tuple[Any, str]:
-    """The data of this kind that the network was learned from, as the run has read them, and their file."""
-    training, file = training_problem(given.training, given.result, document)
-    _check_records(training, kind, file, "--training data")
-    return training, file
-
-
-def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
-    """The data in a file with nothing cut."""
-    from extbnsl.data import Dataset
-
-    uncut = dict(how) | {"discrete": "all", "discretise": None, "arities": None}
-    problem, _ = read_problem(file, uncut, Budgets(), True)
-    _check_records(problem, Dataset, file)
+def _records(file: str, how: Mapping[str, Any], kind: type, score: str) -> Any:
+    """The data of this kind in a file, read with these options and for this score."""
+    problem, _ = read_problem(file, how, Budgets(), True, score)
+    _check_records(problem, kind, file)
     return problem
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from extbnsl.core.events import Event, Observer, Warned
 from extbnsl.core.figures import fitted, wrapped
 from extbnsl.core.options import Options
 from extbnsl.files.atomic import pieces
-from extbnsl.files.manifest import read_manifest
+from extbnsl.files.manifest import Remembered, read_manifest
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
 from extbnsl.lab.baselines.methods import BaselineMethods, finder
 from extbnsl.machine.budgets import Budgets, give_memory_back
@@ -49,7 +50,9 @@ NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at
 def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
     """Make the run that a command asks for, and solve in it by these methods; the exit code. A scope that follows from
     the problem is a function of it."""
-    with Interrupts() as interrupts, _created(given) as run:
+    source = "stdin" if options.is_standard_input(given.data) else given.data
+    scratch = getattr(given, "scratch_dir", None)
+    with Interrupts() as interrupts, create(given.run_dir, source, given.overwrite, scratch) as run:
         if given.run_dir is None and not isinstance(methods, OrderMethods):
             run.warnings += _stopped_before(run.path, given.data)
         problem, budgets = options.read_input(given, options.options_of(Budgets, given))
@@ -59,12 +62,6 @@ def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) ->
         if getattr(given, "plot", None) is not None:
             draw_after(run.path, given.plot, given.quiet or given.json)
         return code
-
-
-def _created(given: argparse.Namespace) -> RunDirectory:
-    """The new run directory of a command."""
-    source = "stdin" if options.is_standard_input(given.data) else given.data
-    return create(given.run_dir, source, given.overwrite, getattr(given, "scratch_dir", None))
 
 
 def solve_in(
@@ -145,17 +142,23 @@ def _say_head(problem: "Data | LocalScores", asked: Asked, quiet: bool) -> list[
 
 @contextlib.contextmanager
 def without_run(
-    problem: "Data | LocalScores", asked: Asked, stopping: str, interrupts: Interrupts, quiet: bool
-) -> Iterator[Observer]:
-    """An observer that reports to standard error, after the first lines, for a command without a run directory."""
-    _say_head(problem, asked, quiet)
-    with progress.told_on(sys.stderr, quiet) as told:
+    given: argparse.Namespace, methods: Options, interrupts: Interrupts, stopping: str, **place: Any
+) -> Iterator[tuple[Any, Asked, Observer]]:
+    """The problem of a command without a run directory, what is asked of it, and an observer that reports to standard
+    error; the first lines are said. What a signal says is `stopping`."""
+    budgets = options.options_of(Budgets, given)
+    problem, _ = options.read_input(given, replace(budgets, time_limit=None))
+    remember = Remembered(given.data, options.data_options(given))
+    asked = Asked(options.claim_of(given), methods, budgets, Place(**place, remember=remember))
+    asked.place.check()
+    _say_head(problem, asked, given.quiet)
+    with progress.told_on(sys.stderr, given.quiet) as told:
 
         def observe(event: Event) -> None:
             interrupts.arm(stopping)
             told(event)
 
-        yield observe
+        yield problem, asked, observe
 
 
 @contextlib.contextmanager
