@@ -69,10 +69,12 @@ class Layout:
 class _Rows:
     """A component in rows. Items below len(variables) are boxes, the others points at which long arcs pass.
 
-    above, below: the items that an item is joined to in the rows next to its own; chains: the items of each arc.
+    level: the row of each item; above, below: the items that it is joined to in the rows next to its own; chains: the
+    items of each arc.
     """
 
     variables: list[int]
+    level: list[int]
     rows: list[list[int]]
     above: list[list[int]]
     below: list[list[int]]
@@ -156,8 +158,7 @@ def _ranks(network: Network, members: list[int], widths: Sequence[float], spacin
 def _in_rows(network: Network, members: list[int], rank: dict[int, int], shared: bool) -> _Rows:
     rows: list[list[int]] = [[] for _ in range(1 + max(rank.values()))]
     item = {x: at for at, x in enumerate(members)}
-    made = _Rows(members, rows, [[] for _ in members], [[] for _ in members], {})
-    level = [rank[x] for x in members]
+    made = _Rows(members, [rank[x] for x in members], rows, [[] for _ in members], [[] for _ in members], {})
     children = network.children()
     passing: dict[tuple[int, int, int], int] = {}
     for child in members:
@@ -166,8 +167,8 @@ def _in_rows(network: Network, members: list[int], rank: dict[int, int], shared:
             for row in range(rank[parent] + 1, rank[child]):
                 key = (parent, -1 if shared or len(children[parent]) > MOST_LINES else child, row)
                 if key not in passing:
-                    passing[key] = len(level)
-                    level.append(row)
+                    passing[key] = len(made.level)
+                    made.level.append(row)
                     made.above.append([])
                     made.below.append([])
                 chain.append(passing[key])
@@ -178,7 +179,7 @@ def _in_rows(network: Network, members: list[int], rank: dict[int, int], shared:
                     made.above[lower].append(upper)
             made.chains[parent, child] = chain
     for one in _walk(0, [below + above for below, above in zip(made.below, made.above, strict=True)]):
-        rows[level[one]].append(one)
+        rows[made.level[one]].append(one)
     made.number()
     return made
 
@@ -325,12 +326,11 @@ def _settle(row: Sequence[int], gaps: Sequence[float], wish: dict[int, tuple[flo
 
 def _straighten(made: _Rows, gaps: list[list[float]], x: list[float]) -> None:
     """Let long arcs run upright for as many rows as there is room for, one after another, the longest first."""
-    level = {item: at for at, row in enumerate(made.rows) for item in row}
     for chain in sorted(made.chains.values(), key=lambda chain: -len(chain)):
         run: list[int] = []
         low, high = -math.inf, math.inf
         for item in chain[1:-1]:
-            left, right = _room(item, made, level, gaps, x)
+            left, right = _room(item, made, gaps, x)
             if max(low, left) > min(high, right):
                 _align(run, low, high, x)
                 run, low, high = [], -math.inf, math.inf
@@ -339,11 +339,9 @@ def _straighten(made: _Rows, gaps: list[list[float]], x: list[float]) -> None:
         _align(run, low, high, x)
 
 
-def _room(
-    item: int, made: _Rows, level: dict[int, int], gaps: list[list[float]], x: list[float]
-) -> tuple[float, float]:
+def _room(item: int, made: _Rows, gaps: list[list[float]], x: list[float]) -> tuple[float, float]:
     """Between which places an item can be without moving others."""
-    at, row, gap = made.place[item], made.rows[level[item]], gaps[level[item]]
+    at, row, gap = made.place[item], made.rows[made.level[item]], gaps[made.level[item]]
     left = x[row[at - 1]] + gap[at - 1] if at > 0 else -math.inf
     right = x[row[at + 1]] - gap[at] if at + 1 < len(row) else math.inf
     return min(left, x[item]), max(right, x[item])  # it is where it is, whatever rounding says
@@ -367,7 +365,7 @@ def _drawn(made: _Rows, size: Sequence[float], x: list[float], spacing: Spacing)
     for row in made.rows[1:]:
         widest = max((abs(x[i] - x[j]) for i in row for j in made.above[i]), default=0.0)
         tops.append(tops[-1] + spacing.height + min(3.0, max(1.0, widest / (6 * spacing.down))) * spacing.down)
-    top = {item: tops[at] for at, row in enumerate(made.rows) for item in row}
+    top = [tops[row] for row in made.level]
     boxes = {
         variable: Box(x[item], top[item] + spacing.height / 2, size[item], spacing.height)
         for item, variable in enumerate(made.variables)
@@ -395,7 +393,7 @@ def _spread(ends: Iterable[int], x: Sequence[float], centre: float, width: float
 
 
 def _route(
-    chain: Sequence[int], ends: tuple[float, float], x: Sequence[float], top: dict[int, float], height: float
+    chain: Sequence[int], ends: tuple[float, float], x: Sequence[float], top: Sequence[float], height: float
 ) -> tuple[Point, ...]:
     points = [(ends[0], top[chain[0]] + height)]
     for item in chain[1:-1]:

@@ -110,13 +110,12 @@ def consensus(counts: Counts, threshold: float, first: Iterable[Arc] = ()) -> tu
     earlier variable. The arcs are taken with those of `first` before others and the strongest pair first; one that
     would close a cycle with those before it is left out, as in bnlearn's `averaged.network`. O(arcs n) words.
     """
-    before = set(first)
+    before, enough = set(first), counts.joined >= threshold * counts.networks
     taken: list[Arc] = []
     above = [1 << x for x in range(len(counts.arcs))]  # each variable and its ancestors, as bits
     pairs: set[Arc] = set()
     for parent, child in sorted(_strongest_first(counts), key=lambda arc: arc not in before):
-        enough = counts.joined[parent, child] >= threshold * counts.networks
-        if (child, parent) in pairs or not enough:
+        if (child, parent) in pairs or not enough[parent, child]:
             continue
         pairs.add((parent, child))
         if not above[parent] >> child & 1:

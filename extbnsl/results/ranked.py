@@ -227,16 +227,8 @@ def _classes(networks: RankedNetworks) -> dict[str, Any]:
 
 def _top(networks: RankedNetworks) -> list[dict[str, Any]]:
     """What there is to tell of the first networks, but for their parents."""
-    return [
-        {
-            "rank": one.rank,
-            "cost": one.cost,
-            "share": one.share,
-            "equivalence_class": one.equivalence_class,
-            "arcs": len(one.network.arcs()),
-        }
-        for one in networks[:TOP]
-    ]
+    keys = ("rank", "cost", "share", "equivalence_class")
+    return [{key: getattr(one, key) for key in keys} | {"arcs": len(one.network.arcs())} for one in networks[:TOP]]
 
 
 def _by_child(names: tuple[str, ...], arcs: NDArray[np.float64]) -> dict[str, dict[str, float]]:
