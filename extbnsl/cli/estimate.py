@@ -2,7 +2,6 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from extbnsl.cli import options, session
 from extbnsl.cli.saying import say
@@ -12,9 +11,6 @@ from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.solver.place import Place
-
-if TYPE_CHECKING:
-    from extbnsl.solver.needs import Estimate
 
 EPILOG = """\
 Begins a solve without writing anything: the scores, a first network and the
@@ -51,20 +47,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the estimate; the exit code."""
-    with Interrupts() as interrupts:
-        estimate = _estimate(given, interrupts)
-    from extbnsl.cli.outlook import document, lines
-
-    say(json_text(document(estimate), indent=1) if given.json else "\n".join(lines(estimate)))
-    return 0
-
-
-def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     methods = options.options_of(Methods, given)
-    with session.without_run(given, methods, interrupts, STOPPING, run_folder=Path()) as (problem, asked, observer):
+    with (
+        Interrupts() as interrupts,
+        session.without_run(given, methods, interrupts, STOPPING, run_folder=Path()) as (problem, asked, observer),
+    ):
+        from extbnsl.cli.outlook import document, lines
         from extbnsl.solver.estimate import estimate
 
-        return estimate(
+        found = estimate(
             problem,
             asked.claim,
             methods,
@@ -74,3 +65,5 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
             observer=observer,
             stop=interrupts.stop,
         )
+    say(json_text(document(found), indent=1) if given.json else "\n".join(lines(found)))
+    return 0
