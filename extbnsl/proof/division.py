@@ -17,7 +17,7 @@ from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.pieces import Piece, PieceSearch
-from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.standing import Part
 from extbnsl.proof.steps import Branched, Cut, RootPass, Searched, Step, cuts_over
 
 GUIDING_ROUNDS = 8  # of improving multipliers that nothing but a repeated search needs
@@ -35,8 +35,9 @@ def next_piece(pieces: tuple[Piece, ...]) -> int | None:
     return min(left)[1] if left else None
 
 
-def piece_limit(pieces: tuple[Piece, ...], at: int, part: Part) -> float:
-    """Below what a piece must cost in a network that is better than the part's; infinity if there is none.
+def piece_limit(search: PieceSearch, part: Part) -> float:
+    """Below what the piece that the search is at must cost in a network that is better than the part's; infinity if
+    there is none.
 
     The others count with what multipliers show: that a certificate can say. Better by half of the tolerance: whoever
     adds up what settles the pieces has the other half for rounding.
@@ -45,8 +46,8 @@ def piece_limit(pieces: tuple[Piece, ...], at: int, part: Part) -> float:
         return math.inf
     others = math.fsum(
         piece.lower_bound if piece.order is not None else _own_multipliers(piece).root
-        for number, piece in enumerate(pieces)
-        if number != at
+        for number, piece in enumerate(search.pieces)
+        if number != search.at
     )
     return part.upper_bound - tolerance(part.upper_bound) / 2.0 - others
 
@@ -56,24 +57,22 @@ def lower_bound(pieces: Iterable[Piece]) -> float:
     return math.fsum(piece.lower_bound for piece in pieces)
 
 
-def guided_pieces(pieces: tuple[Piece, ...], at: int, found: Guided) -> tuple[Piece, ...]:
-    """The pieces with one replaced by its parts, or by what its guide has left of it."""
-    whole, guide = pieces[at], found.guide
+def guided_pieces(search: PieceSearch, found: Guided) -> tuple[Piece, ...]:
+    """The pieces with the one that the search is at replaced by its parts, or by what its guide has left of it."""
+    whole, guide = search.piece, found.guide
     if found.pieces:
-        parts = [_part_of(whole, guide, part) for part in found.pieces]
-    else:
-        families = replace(whole.left, parents=guide.parents, costs=guide.costs)
-        bound = max(whole.lower_bound, guide.root)
-        parts = [replace(whole, lower_bound=bound, families=families, multipliers=guide.best_multipliers)]
-    return (*pieces[:at], *parts, *pieces[at + 1 :])
+        return search.with_pieces(*(_part_of(whole, guide, part) for part in found.pieces))
+    families = replace(whole.left, parents=guide.parents, costs=guide.costs)
+    bound = max(whole.lower_bound, guide.root)
+    piece = replace(whole, lower_bound=bound, families=families, multipliers=guide.best_multipliers)
+    return search.with_pieces(piece)
 
 
-def bounded_pieces(pieces: tuple[Piece, ...], at: int, reached: Bounding) -> tuple[Piece, ...]:
-    """The pieces with what the bounds of one have come to."""
-    piece = pieces[at]
-    bound = max(piece.lower_bound, reached.root)
-    piece = replace(piece, lower_bound=bound, families=reached.left, multipliers=reached.multipliers)
-    return (*pieces[:at], piece, *pieces[at + 1 :])
+def bounded_pieces(search: PieceSearch, reached: Bounding) -> tuple[Piece, ...]:
+    """The pieces with what the bounds of the one that the search is at have come to."""
+    bound = max(search.piece.lower_bound, reached.root)
+    piece = replace(search.piece, lower_bound=bound, families=reached.left, multipliers=reached.multipliers)
+    return search.with_pieces(piece)
 
 
 def solved_piece(piece: Piece, order: Iterable[int], cost: float) -> Piece:
@@ -94,15 +93,6 @@ def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
     if part.size == 1:
         return Piece(variables, float(part.costs[0][0]), variables)
     return Piece(variables, multipliers.root, None, replace(part, variables=variables), multipliers)
-
-
-def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
-    """Let the standing know that every network of interest over component k costs at least `lower_bound`, in nats.
-
-    That may be more than the incumbent costs, if nothing is left that is cheaper.
-    """
-    part = standing.parts[k]
-    standing.parts[k] = replace(part, lower_bound=max(part.lower_bound, min(lower_bound, part.upper_bound)))
 
 
 def root_pass(pieces: tuple[Piece, ...]) -> RootPass:
@@ -138,15 +128,13 @@ def is_settled(piece: Piece) -> bool:
 
 def searched_step(search: PieceSearch, bound: float) -> Searched:
     """That the search of a piece has shown what it costs at least, in nats."""
-    piece = search.pieces[search.at]
-    guiding = search.multipliers or _own_multipliers(piece)
-    return Searched(piece.variables, bound, cuts_over(guiding.cuts, piece.variables), tuple(guiding.weights.tolist()))
+    guiding, variables = search.multipliers or _own_multipliers(search.piece), search.piece.variables
+    return Searched(variables, bound, cuts_over(guiding.cuts, variables), tuple(guiding.weights.tolist()))
 
 
 def settled_steps(search: PieceSearch, step: Searched | Branched) -> tuple[Step, ...]:
     """The steps of a proof with one that settles the piece that the search is at, and what the others cost beside."""
-    piece = search.pieces[search.at]
-    pieces = search.with_piece(replace(piece, order=piece.variables))
+    pieces = search.with_pieces(replace(search.piece, order=search.piece.variables))
     others = () if all(map(is_settled, pieces)) else (root_pass(pieces),)
     return (*(search.steps or (root_pass(search.pieces),)), step, *others)
 

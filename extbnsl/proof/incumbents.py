@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
 from extbnsl.bounds.lp.separation import Support, order_of_solution
-from extbnsl.core.claims import tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.orders.local_search import (
@@ -29,7 +27,8 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import joined_part, solved_piece
 from extbnsl.proof.pieces import PieceSearch
-from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.solving import Solving
+from extbnsl.proof.standing import Part
 from extbnsl.scores.local import feasible_order, network_rows
 
 Lists = Sequence[NDArray[Any]]  # an array for each child
@@ -74,46 +73,42 @@ def _find_incumbent(component: Component, floor: float, context: Context, whole:
     return Part(tuple(best.order.tolist()), best.cost, floor)
 
 
-def find_better(component: Component, k: int, seed: int, effort: Effort, context: Context, standing: Standing) -> bool:
-    """Look for a better network of component k; whether there is one, in the standing then."""
-    return _is_better(best_order(component, seed, effort, context), k, context, standing)
+def find_better(solving: Solving, seed: int, effort: Effort) -> bool:
+    """Look for a better network of the component; whether there is one, in the standing then."""
+    return solving.take(best_order(solving.component, seed, effort, solving.context))
 
 
-def find_better_left(
-    search: PieceSearch, component: Component, effort: Effort, context: Context, standing: Standing
-) -> bool:
+def find_better_left(search: PieceSearch, solving: Solving, effort: Effort) -> bool:
     """`find_better` among the families that are left of the piece that the search is at, if all others are solved.
 
     Those that are dropped are in no better network, and among fewer families a search is stuck less often.
     """
-    seed = context.methods.seed + 1
+    seed = solving.context.methods.seed + 1
     if not _is_last(search):
-        return find_better(component, search.component, seed, effort, context, standing)
-    left = search.pieces[search.at].left
+        return find_better(solving, seed, effort)
+    left = search.piece.left
     if feasible_order(left.parents)[1]:
         return False
-    return _is_better_left(best_order(left, seed, effort, context), search, context, standing)
+    return solving.take(_with_others(best_order(left, seed, effort, solving.context), search))
 
 
-def find_better_rounded(
-    search: PieceSearch, component: Component, support: Support, context: Context, standing: Standing
-) -> bool:
+def find_better_rounded(search: PieceSearch, solving: Solving, support: Support) -> bool:
     """Whether a solution of a linear program of the piece that the search is at leads to a better network, in the
     standing then: its order, improved until no variable has a better place."""
-    piece = search.pieces[search.at]
+    piece = search.piece
     order = order_of_solution(*support, piece.left.size)
     if _is_last(search):
         if feasible_order(piece.left.parents)[1]:
             return False
-        return _is_better_left(_descended(piece.left, order, context), search, context, standing)
-    own, known = [piece.variables[i] for i in order.tolist()], standing.parts[search.component].order
+        return solving.take(_with_others(_descended(piece.left, order, solving.context), search))
+    own, known = [piece.variables[i] for i in order.tolist()], solving.part.order
     place = {v: i for i, v in enumerate(known)}
     orders = [
         own if number == search.at else one.order or sorted(one.variables, key=lambda v: place[v])
         for number, one in enumerate(search.pieces)
     ]
     whole = np.array([v for one in orders for v in one], np.int64)
-    return _is_better(_descended(component, whole, context), search.component, context, standing)
+    return solving.take(_descended(solving.component, whole, solving.context))
 
 
 def _is_last(search: PieceSearch) -> bool:
@@ -121,21 +116,11 @@ def _is_last(search: PieceSearch) -> bool:
     return all(piece.order is not None for number, piece in enumerate(search.pieces) if number != search.at)
 
 
-def _is_better_left(best: Incumbent, search: PieceSearch, context: Context, standing: Standing) -> bool:
-    """`_is_better` of an order of the last piece with the solutions of the others."""
-    solved = solved_piece(search.pieces[search.at], best.order.tolist(), best.cost)
-    whole = joined_part(search.with_piece(solved))
-    return _is_better(Incumbent(np.array(whole.order), whole.upper_bound), search.component, context, standing)
-
-
-def _is_better(best: Incumbent, k: int, context: Context, standing: Standing) -> bool:
-    """Whether an order of component k is better than the best known; the standing has it then."""
-    part = standing.parts[k]
-    if best.cost >= part.upper_bound - tolerance(part.upper_bound):
-        return False
-    standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
-    context.observer(IncumbentFound(standing.upper_bound))
-    return True
+def _with_others(best: Incumbent, search: PieceSearch) -> Incumbent:
+    """An order of the last piece with the solutions of the others."""
+    solved = solved_piece(search.piece, best.order.tolist(), best.cost)
+    whole = joined_part(search.with_pieces(solved))
+    return Incumbent(np.array(whole.order), whole.upper_bound)
 
 
 def best_order(

@@ -90,10 +90,10 @@ class PieceSearch:
         """Whether its steps, and the tree of what is being bounded, are over its variables."""
         if self.file is None or not self.at < len(self.pieces) == len(self.lists):
             return False
-        piece, bounding = self.pieces[self.at], self.bounding
-        if bounding is not None and piece.order is not None:
+        bounding = self.bounding
+        if bounding is not None and self.piece.order is not None:
             return False
-        if bounding is not None and bounding.tree is not None and not bounding.tree.fits(len(piece.variables)):
+        if bounding is not None and bounding.tree is not None and not bounding.tree.fits(len(self.piece.variables)):
             return False
         return are_steps(self.steps, len(self.variables)) and is_order(self.variables, range(len(self.variables)))
 
@@ -102,9 +102,14 @@ class PieceSearch:
         """Those of all pieces."""
         return tuple(variable for piece in self.pieces for variable in piece.variables)
 
-    def with_piece(self, piece: Piece) -> tuple[Piece, ...]:
-        """The pieces with another one in place of the one that the search is at."""
-        return (*self.pieces[: self.at], piece, *self.pieces[self.at + 1 :])
+    @property
+    def piece(self) -> Piece:
+        """The one that it is at."""
+        return self.pieces[self.at]
+
+    def with_pieces(self, *some: Piece) -> tuple[Piece, ...]:
+        """The pieces with others in place of the one that the search is at."""
+        return (*self.pieces[: self.at], *some, *self.pieces[self.at + 1 :])
 
     @property
     def name(self) -> str:

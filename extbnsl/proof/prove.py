@@ -7,7 +7,6 @@ they are a better network than it.
 """
 
 from dataclasses import replace
-from typing import Protocol
 
 from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.lp.separation import Support
@@ -17,7 +16,7 @@ from extbnsl.core.events import IncumbentFound, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
-from extbnsl.proof.bounding import Bounding, find_guide
+from extbnsl.proof.bounding import Bounding, OnSolution, OnStep, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import (
@@ -28,7 +27,6 @@ from extbnsl.proof.division import (
     next_piece,
     piece_limit,
     proved_part,
-    raise_bound,
     root_pass,
     searched_step,
     settled_steps,
@@ -38,26 +36,44 @@ from extbnsl.proof.division import (
 from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, may_polish
 from extbnsl.proof.incumbents import find_better_left, find_better_rounded
 from extbnsl.proof.pieces import Piece, PieceSearch
-from extbnsl.proof.searching import piece_sizes, searched_piece
+from extbnsl.proof.searching import searched_piece
+from extbnsl.proof.solving import Solving
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.proof.steps import Branched, Step, cuts_over
 
 
-class PieceSteps(Protocol):
+class PieceSteps(Solving):
     """What happens to the pieces of a component: `prove` and the estimate go through them alike."""
-
-    @property
-    def part(self) -> Part:
-        """How far the component is solved."""
 
     def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of the piece that the search is at, below its limit."""
+        raise NotImplementedError
 
     def prepare(self, search: PieceSearch) -> bool:
         """Get ready for what is dear; whether the bounds of the piece may be better for that."""
+        raise NotImplementedError
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
         """The piece that the search is at, solved or given up; None if nothing is below its limit."""
+        raise NotImplementedError
+
+    def guided(
+        self,
+        search: PieceSearch,
+        begun: Bounding,
+        context: Context,
+        on_step: OnStep,
+        on_solution: OnSolution = lambda reached, support: None,
+    ) -> tuple[PieceSearch, Guided]:
+        """What guides the search of a piece, found as `find_guide` does and told as a stage; the standing follows."""
+        whose = self.whose(search)
+        with self.context.stages.stage("bounds", whose) as summary:
+            summary.append(whose)
+            found = find_guide(begun, search.limit, context, on_step, on_solution, search.tried)
+            pieces = search.pieces if found.proved else guided_pieces(search, found)
+            self.raise_bound(lower_bound(pieces))
+            summary += bounds_told(pieces, found, search.limit, self.standing)
+        return replace(search, pieces=pieces), found
 
 
 def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
@@ -66,8 +82,8 @@ def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
     If some were given up, it is not proved, with the bounds that all pieces have.
     """
     while (at := next_piece(search.pieces)) is not None:
-        search = replace(search, at=at, limit=piece_limit(search.pieces, at, steps.part))
-        search, found = steps.bound(search)
+        search = replace(search, at=at)
+        search, found = steps.bound(replace(search, limit=piece_limit(search, steps.part)))
         if found.proved:
             return proved_part(steps.part, search.steps)
         if found.pieces:
@@ -80,7 +96,7 @@ def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
             answer = None
         elif found.tree is not None:
             assert found.tree.order is not None, "it has a network below its limit"
-            answer = solved_piece(search.pieces[search.at], found.tree.order, found.tree.cost)
+            answer = solved_piece(search.piece, found.tree.order, found.tree.cost)
         else:
             answer = steps.solve(search, found.guide)
         if found.tree is None:
@@ -102,14 +118,14 @@ def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tre
     if answer is not None and answer.given_up:
         steps = search.steps
     else:
-        bound = piece_limit(search.pieces, search.at, part) if answer is None else answer.lower_bound
+        bound = piece_limit(search, part) if answer is None else answer.lower_bound
         if tree is None:
             steps = settled_steps(search, searched_step(search, bound))
         else:
-            variables = search.pieces[search.at].variables
+            variables = search.piece.variables
             step = Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
             steps = settled_steps(search, step)
-    pieces = search.pieces if answer is None else search.with_piece(answer)
+    pieces = search.pieces if answer is None else search.with_pieces(answer)
     return PieceSearch(search.component, pieces, steps=steps)
 
 
@@ -136,66 +152,48 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
     return part
 
 
-class _Proving:
+class _Proving(PieceSteps):
     """The steps of a proof; the standing follows them, and is committed when that is due."""
-
-    def __init__(self, component: Component, k: int, context: Context, commits: Commits) -> None:
-        self._component, self._k, self._context, self._commits = component, k, context, commits
-        self._standing = commits.standing
-
-    @property
-    def part(self) -> Part:
-        """How far the component is solved."""
-        return self._standing.parts[self._k]
 
     def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of a piece, from where they are."""
-        pieces, at, k = search.pieces, search.at, self._k
-        piece = pieces[at]
+        piece = search.piece
         begun = search.bounding or Bounding(piece.left, piece.multipliers)
         steps, seen = search.steps, len(begun.passes)
 
         def steps_with(passes: tuple[Multipliers, ...]) -> tuple[Step, ...]:
             """The steps so far, with one over the whole component for each of the passes that is new."""
             nonlocal steps, seen
-            steps += tuple(root_pass(search.with_piece(replace(piece, multipliers=one))) for one in passes[seen:])
+            steps += tuple(root_pass(search.with_pieces(replace(piece, multipliers=one))) for one in passes[seen:])
             seen = len(passes)
             return steps
 
         def on_step(reached: Bounding) -> float:
-            bounded = bounded_pieces(pieces, at, reached)
-            raise_bound(k, lower_bound(bounded), self._standing)
+            bounded = bounded_pieces(search, reached)
+            self.raise_bound(lower_bound(bounded))
             known = steps_with(reached.passes)
-            self._standing.search = replace(search, pieces=bounded, bounding=reached, steps=known, file=None, lists=())
-            self._commits.commit_if_due()
-            return self._standing.upper_bound - self._standing.lower_bound
+            self.standing.search = replace(search, pieces=bounded, bounding=reached, steps=known, file=None, lists=())
+            self.commits.commit_if_due()
+            return self.standing.upper_bound - self.standing.lower_bound
 
         def on_solution(reached: Bounding, support: Support) -> float | None:
-            now = replace(search, pieces=bounded_pieces(pieces, at, reached))
-            better = find_better_rounded(now, self._component, support, self._context, self._standing)
-            return piece_limit(now.pieces, at, self.part) if better else None
+            now = replace(search, pieces=bounded_pieces(search, reached))
+            return piece_limit(now, self.part) if find_better_rounded(now, self, support) else None
 
-        whose = piece_sizes(pieces, at, k, self._standing)
-        with self._context.stages.stage("bounds", whose) as summary:
-            summary.append(whose)
-            found = find_guide(begun, search.limit, self._context, on_step, on_solution, search.tried)
-            known = steps_with(found.passes)
-            if not found.proved:
-                pieces = guided_pieces(pieces, at, found)
-                raise_bound(k, lower_bound(pieces), self._standing)
-            summary += bounds_told(pieces, found, search.limit, self._standing)
-            if found.proved:
-                return replace(search, steps=known), found
-        limit = search.limit if found.pieces else piece_limit(pieces, at, self.part)  # a better network may be known
-        return replace(search, pieces=pieces, limit=limit, steps=known, bounding=None, file=None, lists=()), found
+        after, found = self.guided(search, begun, self.context, on_step, on_solution)
+        after = replace(after, steps=steps_with(found.passes))
+        if found.proved:
+            return after, found
+        limit = search.limit if found.pieces else piece_limit(after, self.part)  # a better network may be known
+        return replace(after, limit=limit, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: PieceSearch) -> bool:
         """Look for a better network with much effort."""
-        self._standing.search = search  # a resumed run is not to do it again
-        with self._context.stages.stage("incumbent", "looking for a better one") as summary:
-            better = find_better_left(search, self._component, LONG, self._context, self._standing)
-            summary.append(self._standing.bounds_told() if better else "no better one found")
-        return may_polish(self._context.methods) or better
+        self.standing.search = search  # a resumed run is not to do it again
+        with self.context.stages.stage("incumbent", "looking for a better one") as summary:
+            better = find_better_left(search, self, LONG)
+            summary.append(self.standing.bounds_told() if better else "no better one found")
+        return may_polish(self.context.methods) or better
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
         """Search a piece, if it can be searched; otherwise there was nothing that goes on with it but linear programs,
@@ -203,18 +201,18 @@ class _Proving:
         if guide.grouping is None:
             what = f"A part of {in_full(len(guide.costs), 'variable')} is too large for a search"
             how = "solve it without --no-polish, by --lower-bound clusters or auto"
-            self._context.observer(Warned(f"{what}, and without linear programs nothing else can prove it: {how}."))
-            return replace(search.pieces[search.at], given_up=True)
+            self.context.observer(Warned(f"{what}, and without linear programs nothing else can prove it: {how}."))
+            return replace(search.piece, given_up=True)
         return self.searched(
             replace(search, groups=guide.grouping.groups, multipliers=guide.multipliers, sets=guide.sets, file=None)
         )
 
     def searched(self, search: PieceSearch) -> Piece | None:
         """Search a piece, from where its search is; committed when it is due after that."""
-        answer = searched_piece(search, self._component, self._context, self._commits)
+        answer = searched_piece(search, self)
         if answer is not None:
-            self._standing.search = with_answer(search, answer, self.part)
-            self._commits.commit_if_due()
+            self.standing.search = with_answer(search, answer, self.part)
+            self.commits.commit_if_due()
         return answer
 
 

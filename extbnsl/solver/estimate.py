@@ -28,15 +28,16 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
-from extbnsl.proof.bounding import Bounding, find_guide
+from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import COMPILING, Context, Stages
-from extbnsl.proof.division import bounded_pieces, guided_pieces, lower_bound, raise_bound, whole_component
+from extbnsl.proof.division import bounded_pieces, lower_bound, whole_component
 from extbnsl.proof.guide import Guide, Guided, guided_problem, may_polish, tables_fit
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.pieces import Piece, PieceSearch
-from extbnsl.proof.prove import bounds_told, solve_pieces
-from extbnsl.proof.searching import Report, fixed_memory, least_room, piece_sizes
+from extbnsl.proof.prove import PieceSteps, solve_pieces
+from extbnsl.proof.searching import fixed_memory, least_room
+from extbnsl.proof.solving import Solving
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import predicted_layers
@@ -156,23 +157,18 @@ def _unfinished(
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
-class _Trying:
+class _Trying(PieceSteps):
     """The steps of an estimate: the bounds of each piece within a share of the time, and the beginning of its search.
 
     trials: what was seen of the pieces; none of them is solved, all are given up.
     """
 
     def __init__(self, component: Component, k: int, context: Context, commits: Commits, seconds: float) -> None:
-        self._k, self._context, self._commits = k, context, commits
+        super().__init__(component, k, context, commits)
         self._deadline, self._until = Deadline.after(seconds), Deadline.after(seconds)
         self._guide: Guide | None = None
         self._trial = Trial(component.size, _count(component.costs), self.part.upper_bound, self.part.lower_bound)
         self.trials: list[Trial] = []
-
-    @property
-    def part(self) -> Part:
-        """How far the component is solved."""
-        return self._commits.standing.parts[self._k]
 
     def finish(self, part: Part) -> list[Trial]:
         """What was seen, when this has come of the pieces."""
@@ -182,59 +178,48 @@ class _Trying:
 
     def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of a piece, as far as the time allows."""
-        pieces, at, context = search.pieces, search.at, self._context
-        left = sum(piece.order is None and not piece.given_up for piece in pieces)
+        left = sum(piece.order is None and not piece.given_up for piece in search.pieces)
         share = self._deadline.remaining() / left
         self._until = Deadline.after(share)
-        reached = [Bounding(pieces[at].left, pieces[at].multipliers)]
-        found, standing = None, self._commits.standing
-        whose = piece_sizes(pieces, at, self._k, standing)
+        reached = [Bounding(search.piece.left, search.piece.multipliers)]
 
         def on_step(bounding: Bounding) -> float:
             reached.append(bounding)
             return math.inf  # an estimate tells nobody
 
-        until = _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context)
-        with contextlib.suppress(Stopped), until as limited, context.stages.stage("bounds", whose) as summary:
-            summary.append(whose)
-            found = find_guide(reached[0], search.limit, limited, on_step, thorough=search.tried)
-            pieces = pieces if found.proved else guided_pieces(pieces, at, found)
-            raise_bound(self._k, lower_bound(pieces), standing)
-            summary += bounds_told(pieces, found, search.limit, standing)
-        if found is None:
-            self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
-            left_over = reached[-1].left
-            found = Guided(Guide(left_over.parents, left_over.costs, reached[-1].multipliers, None))
-            pieces = bounded_pieces(pieces, at, reached[-1])
-            raise_bound(self._k, lower_bound(pieces), standing)
-        else:
+        until = _until(Deadline.after(BOUND_SHARE * share), self.context.workers.stop, self.context)
+        with contextlib.suppress(Stopped), until as limited:
+            search, found = self.guided(search, reached[0], limited, on_step)
             self._guide = found.guide
+            return search, found
+        self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
+        left_over, pieces = reached[-1].left, bounded_pieces(search, reached[-1])
+        self.raise_bound(lower_bound(pieces))
+        found = Guided(Guide(left_over.parents, left_over.costs, reached[-1].multipliers, None))
         return replace(search, pieces=pieces), found
 
     def prepare(self, search: PieceSearch) -> bool:
         """Whether the bounds are to be polished."""
-        return may_polish(self._context.methods)
+        return may_polish(self.context.methods)
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece:
         """See the beginning of the search of a piece, which is given up then."""
-        piece = search.pieces[search.at]
         trial = replace(
             self._trial,
-            variables=len(piece.variables),
-            families=_count(piece.left.costs),
+            variables=len(search.piece.variables),
+            families=_count(search.piece.left.costs),
             lower_bound=min(self.part.upper_bound, lower_bound(search.pieces)),
         )
-        with _until(self._until, self._context.workers.stop, self._context) as limited:
-            report = Report(len(piece.variables), self._k, self._commits)
-            self.trials.append(_tried_piece(trial, self._guide, search.limit, report, limited))
-        return replace(piece, given_up=True)
+        with _until(self._until, self.context.workers.stop, self.context) as limited:
+            self.trials.append(_tried_piece(trial, self._guide, search.limit, self, limited))
+        return replace(search.piece, given_up=True)
 
 
 def _count(costs: Sequence[NDArray]) -> int:
     return sum(own.size for own in costs)
 
 
-def _tried_piece(trial: Trial, guide: Guide | None, limit: float, report: Report, context: Context) -> Trial:
+def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solving, context: Context) -> Trial:
     """The trial with what the beginning of the search of a piece showed."""
     if trial.variables > WORD_BITS:
         return replace(trial, unknown=f"more than {WORD_BITS} variables are not searched")
@@ -251,7 +236,7 @@ def _tried_piece(trial: Trial, guide: Guide | None, limit: float, report: Report
     least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
     seen = _Seen()
     states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
-    forecast = predicted_layers(seen.told(states, problem, report, context.observer), problem.variables)
+    forecast = predicted_layers(seen.told(states, problem, solving), problem.variables)
     if forecast.seen < FEWEST_LAYERS and not forecast.complete:
         return replace(trial, layered=layered, unknown="the effort ended before enough layers of its search were seen")
     return replace(
@@ -275,21 +260,18 @@ class _Seen:
         self.edges = self.nodes = 0
         self.node_bytes = float(NODE_BYTES)
 
-    def told(
-        self, states: Iterable[SearchState], problem: SearchProblem, report: Report, observer: Observer
-    ) -> Iterator[SearchState]:
+    def told(self, states: Iterable[SearchState], problem: SearchProblem, solving: Solving) -> Iterator[SearchState]:
         """The states until the search is over or stopped; the observer hears of them too."""
         began, reached = clock(), -1
         with contextlib.suppress(Stopped):
             for state in states:
                 self.seconds, self.edges = clock() - began, state.generated
-                if state.layer.size == reached:
-                    observer(report.layer_advanced(state, problem))
-                else:
-                    reached, self.layer_seconds = state.layer.size, self.seconds
+                ended, reached = state.layer.size != reached, state.layer.size
+                if ended:
+                    self.layer_seconds = self.seconds
                     if state.layer.nodes > self.nodes:
                         self.nodes = state.layer.nodes
                         self.node_bytes = state.layer.memory / state.layer.nodes
-                    raise_bound(report.k, min(state.least_f, problem.limit), report.commits.standing)
-                    observer(report.layer_ended(state, problem))
+                    solving.raise_bound(min(state.least_f, problem.limit))
+                solving.context.observer(solving.layer_told(state, problem, ended))
                 yield state
