@@ -212,7 +212,7 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
     with _tried(replace(guide, sets=()), limit, context) as problem:
         (last,) = deque(_trial(problem, context), maxlen=1)
         nodes = whole_layer(last)
-        given = nodes.varsets(problem.low_bits), nodes.g, n, problem.clusters, problem.ancestry, limit
+        given = nodes.varsets(problem.low_bits), nodes.g, n, problem.rules.clusters, problem.rules.ancestry, limit
         closed = context.workers.run(closed_sets_of, *given, context.workers.halt)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
     forecast = _forecast(better, limit, context)

@@ -35,7 +35,7 @@ def searched_piece(search: PieceSearch, solving: Solving) -> Piece | None:
         state, over = search.state, False
         while not over:
             search, state, over = _layers(search, problem, state, solving)
-            problem = replace(problem, limit=search.limit)
+            problem = replace(problem, rules=problem.rules._replace(limit=search.limit))
         assert state is not None, "a search yields its first state"
         summary.append(f"{whose}; {counted(state.layer.size, 'layer')}, {counted(state.kept, 'node')}")
         answer = _outcome(search, problem, state, solving.commits)
@@ -56,7 +56,7 @@ def _layers(
         standing.counters["search_bytes"] = max(standing.counters.get("search_bytes", 0), size)
         ended, reached = state.layer.size != reached, state.layer.size
         if ended:
-            solving.raise_bound(others + min(state.least_f, problem.limit))
+            solving.raise_bound(others + min(state.least_f, problem.rules.limit))
         if not ended or state is not begun or begun is search.state:  # otherwise it has been told
             context.observer(solving.layer_told(state, problem, ended))
         if ended:
@@ -66,7 +66,7 @@ def _layers(
             standing.search = replace(search, state=state.filed())
             commits.commit_or_stop()
             search = standing.search
-        if search.limit < problem.limit:
+        if search.limit < problem.rules.limit:
             return search, state, False
     assert state is not None, "a search yields its first state"
     return search, state, True

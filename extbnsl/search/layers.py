@@ -77,7 +77,7 @@ def search_layers(
     """Yield the state from time to time and after each layer, until a layer is empty or holds the goal.
 
     Goes on from `state`, or from layer 0, which is yielded first. An empty last layer proves that no network costs
-    less than `problem.limit`. With `most_nodes_kept` the search ends early, after the layer in which the nodes kept in
+    less than the limit. With `most_nodes_kept` the search ends early, after the layer in which the nodes kept in
     total exceed it. Where the room suffices the columns depend neither on it nor on the number of threads; when more
     than half of it is used, ascents at nodes thin the layers. Raises Stopped after a last state that can be committed,
     if it could be stored. Work: a few dozen ns per edge.

@@ -22,7 +22,7 @@ NEIGHBOURS = 8  # lowest bits of the high part in which neighbouring partitions 
 
 class Pruning(NamedTuple):
     """What decides which nodes are kept, and which successors they get: of a search of so many variables, those with
-    f >= limit are pruned.
+    f >= limit are pruned; h is the maximum of the group bound and the cluster bound.
 
     unmet (bytes, 256) uint64: for each byte of a varset and its value the children whose best parents of all have a
     member there that is missing; extend_path: whether a node whose successor has all of these gets no other. ancestry:
@@ -152,46 +152,33 @@ LOW_BITS = 16
 class SearchProblem:
     """One component, ready to search: n <= 64 variables, labelled so that the bound's groups are contiguous.
 
-    A varset is cut into `low_bits` low bits and the high rest; h is the maximum of the group bound and the cluster
-    bound. parent_graphs answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are
-    rows that the nodes carry, and the score cache that they are made from. families: for dual ascents at nodes, if
-    there are clusters. keeps_costs: whether g of closed layers is kept. The others are as of `Pruning`.
+    rules: which nodes are kept, for kernels. parent_graphs answer BestScore: sparse ones are byte tables with every
+    byte for every child; layered ones are rows that the nodes carry, and the score cache that they are made from.
+    families: for dual ascents at nodes, if there are clusters. keeps_costs: whether g of closed layers is kept.
     """
 
-    variables: int
-    low_bits: int
+    rules: Pruning
     parent_graphs: ByteTables | ScoreCache
-    unmet: NDArray[np.uint64]
-    bound: GroupBound
-    clusters: ClusterBound
-    limit: float
-    path_extension: bool
-    ancestry: Ancestry
     families: FamilyArrays | None
     keeps_costs: bool = False
+
+    @property
+    def variables(self) -> int:
+        return self.rules.variables
+
+    @property
+    def low_bits(self) -> int:
+        """Of a varset, which is cut into these and the high rest."""
+        return self.rules.low_bits
 
     @property
     def high_bits(self) -> int:
         return self.variables - self.low_bits
 
     @property
-    def rules(self) -> Pruning:
-        """Which nodes are kept, for kernels."""
-        return Pruning(
-            self.variables,
-            self.low_bits,
-            self.limit,
-            self.bound,
-            self.clusters,
-            self.unmet,
-            self.path_extension,
-            self.ancestry,
-        )
-
-    @property
     def bytes(self) -> int:
         """Memory that the tables take."""
-        arrays: tuple[NDArray, ...] = (*self.bound, *self.clusters, *self.ancestry, self.unmet)
+        arrays: tuple[NDArray, ...] = (*self.rules.groups, *self.rules.clusters, *self.rules.ancestry, self.rules.unmet)
         if self.families is not None:
             arrays += self.families
         if isinstance(self.parent_graphs, ByteTables):
@@ -234,4 +221,5 @@ def search_problem(
     # with three groups and more, partitions of one group would hold few nodes, and what a partition costs would count
     low_bits = min(LOW_BITS, max(int(bound.width[0]), n // 2))
     families = families_of(parents, costs) if clusters.masks.size else None
-    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension, ancestry, families)
+    rules = Pruning(n, low_bits, limit, bound, clusters, unmet, path_extension, ancestry)
+    return SearchProblem(rules, parent_graphs, families)

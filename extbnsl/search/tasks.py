@@ -250,7 +250,7 @@ class _Expander:
         if self.closely:
             assert problem.families is not None, "nodes are looked at closely only where there are clusters"
             keep, varsets = np.empty(end, np.uint8), nodes.varsets(problem.low_bits)
-            ascend_nodes(varsets, g, problem.limit, problem.families, problem.clusters, keep, self.halt)
+            ascend_nodes(varsets, g, problem.rules.limit, problem.families, problem.rules.clusters, keep, self.halt)
             stays = keep.astype(bool)
             nodes, covered = nodes.where(stays), covered[stays] if covered.size else covered
         return _Chunk(nodes, edges, least, covered)

@@ -229,7 +229,7 @@ def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solvi
     layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
     assert isinstance(problem.parent_graphs, ByteTables), "a trial has sparse parent graphs, and no score cache"
     threads = context.workers.threads
-    widest = 0 if not context.methods.patterns else int(problem.bound.width.max())
+    widest = 0 if not context.methods.patterns else int(problem.rules.groups.width.max())
     tables = sum(array.nbytes for array in problem.parent_graphs)
     fixed = context.shelf.held + fixed_memory(problem, threads)
     fixed += threads * READING_BYTES - tables if layered else 0
@@ -272,6 +272,6 @@ class _Seen:
                     if state.layer.nodes > self.nodes:
                         self.nodes = state.layer.nodes
                         self.node_bytes = state.layer.memory / state.layer.nodes
-                    solving.raise_bound(min(state.least_f, problem.limit))
+                    solving.raise_bound(min(state.least_f, problem.rules.limit))
                 solving.context.observer(solving.layer_told(state, problem, ended))
                 yield state
