@@ -4,26 +4,26 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from extbnsl.core.claims import DISK_LIMIT
 from extbnsl.core.codec import encode
 from extbnsl.core.errors import BudgetError, ExtbnslError
-from extbnsl.core.events import Committed, Observer, Warned, ignore
+from extbnsl.core.events import Committed, Warned
 from extbnsl.files import names
 from extbnsl.files.arrays import NAMES, StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, RunState, Spent, commit
 from extbnsl.files.shelf import Shelf
-from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
-from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
+from extbnsl.machine.workers import Patience, Stopped
 from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, files_begun, write_enumeration
+from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
+from extbnsl.proof.context import Context
 from extbnsl.proof.pieces import write_search
-from extbnsl.proof.standing import Standing, StoredScores, read_standing, stored_scores
+from extbnsl.proof.standing import FamiliesSoFar, SoFar, Standing, read_standing, stored_scores
 from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
@@ -40,37 +40,16 @@ class Record:
     folder: a run directory.
     about: the state of the run before it begins, which says what is asked.
     files: those of the commit that the run goes on from.
+    spent: what the processes before have taken.
     """
 
     folder: Path
     about: RunState
     files: tuple[StoredFile, ...] = ()
+    spent: Spent = field(default_factory=Spent)
 
 
-class Kept(Protocol):
-    """A standing: a dataclass of what a run has so far. An enumeration of parent sets belongs to it, which may be ahead
-    of `counting`, the one in files."""
-
-    @property
-    def enumeration(self) -> Enumeration | None: ...
-
-    @property
-    def counting(self) -> StoredEnumeration | None: ...
-
-    @property
-    def phase(self) -> str: ...
-
-    @property
-    def upper_bound(self) -> float: ...
-
-    @property
-    def lower_bound(self) -> float: ...
-
-    def ended(self) -> "Kept":
-        """That of a run that is over, which needs no files."""
-
-
-K = TypeVar("K", bound=Kept)
+K = TypeVar("K", bound=SoFar)
 
 
 class Checkpoints(Generic[K]):
@@ -79,42 +58,19 @@ class Checkpoints(Generic[K]):
 
     start: makes the standing of a run that begins. read: takes that of a run which goes on from its manifest, the
     arrays from files in a folder, long ones on a shelf; it is over so many variables.
-    stop: when it gives a reason, commits get short. touched: of the shelf that holds what is committed. spent: what the
-    processes before have taken.
     """
 
     start: Callable[[], K]
     read: Callable[[Manifest, Path, Shelf, int], K]
 
-    def __init__(
-        self,
-        standing: K,
-        store: Store,
-        record: Record | None = None,
-        observer: Observer = ignore,
-        stop: StopSignal = never,
-        touched: Callable[[int], None] = lambda size: None,
-        spent: Spent | None = None,
-    ) -> None:
-        self.store = store
-        self.standing = standing
-        self.observer = observer
-        self.spent = self._before = spent or Spent()
-        self._record, self._stop, self._touched = record, stop, touched
+    def __init__(self, standing: K, context: Context, record: Record | None = None) -> None:
+        self.standing, self.store, self.observer = standing, context.store, context.observer
+        self.spent = self._before = Spent(stages=context.stages.seconds) if record is None else record.spent
+        self._record, self._context = record, context
         self._started = self._last = time.monotonic()
-        self._possible = record is not None and store.disk > 0
+        self.possible = record is not None and self.store.disk > 0  # whether there is a place for them
         self._taken = 0.0  # seconds that the last commit took
-        self._committed = store.files if record is None else record.files  # those of others stay
-
-    def let(self, **values: Any) -> None:
-        """Let fields of the standing have other values."""
-        for name, value in values.items():
-            setattr(self.standing, name, value)
-
-    @property
-    def possible(self) -> bool:
-        """Whether there is a place for them."""
-        return self._possible
+        self._committed = self.store.files if record is None else record.files  # those of others stay
 
     def pause(self) -> float:
         """After how many seconds so much work would be lost that a commit is worth its time."""
@@ -126,7 +82,7 @@ class Checkpoints(Generic[K]):
         elapsed = time.monotonic() - self._last
         if elapsed > LOAD_SECONDS and self.store.in_use:
             load_hdf5()
-        return self._possible and elapsed > max(self.pause(), self._taken / COMMIT_SHARE)
+        return self.possible and elapsed > max(self.pause(), self._taken / COMMIT_SHARE)
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files that the standing needs, those among them that were not there before having been written."""
@@ -153,7 +109,7 @@ class Checkpoints(Generic[K]):
     def follow(self, enumeration: Enumeration) -> None:
         """Let the standing have how far the families are counted, as long as they are."""
         if not enumeration.done:
-            self.let(enumeration=enumeration)
+            self.standing.enumeration = enumeration
             self.commit_if_due()
 
     def commit_if_due(self) -> None:
@@ -221,14 +177,14 @@ class Checkpoints(Generic[K]):
         enumeration, before = self.standing.enumeration, self.standing.counting
         if enumeration is None or (before is not None and before.counters == enumeration.counters):
             return self._committed
-        patience = Patience(self._stop, STOP_SECONDS)
-        stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
+        patience = Patience(self._context.workers.stop, STOP_SECONDS)
+        stored = write_enumeration(enumeration, self.store, patience.over, self._context.shelf.touched)
         if stored is None:
             return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
-        self.let(counting=stored)
+        self.standing.counting = stored
         return stored.files
 
-    def _write(self, standing: Kept, files: tuple[StoredFile, ...], status: str | None) -> None:
+    def _write(self, standing: SoFar, files: tuple[StoredFile, ...], status: str | None) -> None:
         assert self._record is not None, "there is a run directory"
         state = replace(
             self._record.about,
@@ -245,17 +201,7 @@ class Checkpoints(Generic[K]):
         self._committed = files
 
 
-class KeptFamilies(Kept, Protocol):
-    """A standing with `FamiliesSoFar`."""
-
-    survivors: Survivors | None
-    scores: StoredScores | None
-
-    def keep(self, survivors: Survivors) -> None:
-        """Know all families."""
-
-
-F = TypeVar("F", bound=KeptFamilies)
+F = TypeVar("F", bound=FamiliesSoFar)
 
 
 class FamilyCheckpoints(Checkpoints[F]):
@@ -297,7 +243,7 @@ class Commits(FamilyCheckpoints[Standing]):
     @property
     def unsaved(self) -> float:
         """How many bytes of the search may be in memory alone; infinity if nothing is ever committed."""
-        return UNSAVED_BYTES if self._possible else math.inf
+        return UNSAVED_BYTES if self.possible else math.inf
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of scores, counting and the search."""

@@ -82,23 +82,50 @@ def stored_scores(survivors: Survivors, store: Store, stem: str) -> StoredScores
 
 
 @dataclass
-class FamiliesSoFar:
-    """How far the families are known.
+class SoFar:
+    """What every kind of run has so far.
 
-    enumeration: how far they are counted, while that goes on; it may be ahead of the one in files.
+    enumeration: how far the families are counted, while that goes on; it may be ahead of the one in files.
     counting: the enumeration in files.
-    survivors: the families, once they are known.
-    scores: the survivors in files, once they are written.
     version: of the file that was written last.
     done: whether nothing is left to do.
     """
 
     enumeration: Annotated[Enumeration | None, UNKEPT] = None
     counting: StoredEnumeration | None = None
-    survivors: Annotated[Survivors | None, UNKEPT] = None
-    scores: StoredScores | None = None
     version: Whole = 0
     done: Annotated[bool, UNKEPT] = False
+
+    @property
+    def phase(self) -> str:
+        """What the run is at."""
+        raise NotImplementedError
+
+    @property
+    def upper_bound(self) -> float:
+        """The cost of the best network, in nats; infinity before there is one."""
+        raise NotImplementedError
+
+    @property
+    def lower_bound(self) -> float:
+        """What every network costs at least, in nats; minus infinity before that is known."""
+        raise NotImplementedError
+
+    def ended(self) -> "SoFar":
+        """That of a run that is over, which needs no files."""
+        raise NotImplementedError
+
+
+@dataclass
+class FamiliesSoFar(SoFar):
+    """What a run has so far that goes on from all families.
+
+    survivors: the families, once they are known.
+    scores: the survivors in files, once they are written.
+    """
+
+    survivors: Annotated[Survivors | None, UNKEPT] = None
+    scores: StoredScores | None = None
 
     def keep(self, survivors: Survivors) -> None:
         """Know all families; how they were counted is forgotten."""
@@ -163,12 +190,10 @@ class Standing(FamiliesSoFar):
 
     @property
     def upper_bound(self) -> float:
-        """The cost of the best network, in nats; infinity before there is one."""
         return math.fsum(part.upper_bound for part in self.parts) if self.parts else math.inf
 
     @property
     def lower_bound(self) -> float:
-        """What every network costs at least, in nats; minus infinity before that is known."""
         return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
 
     def look(self, seconds: float) -> None:
@@ -194,7 +219,6 @@ class Standing(FamiliesSoFar):
         return total
 
     def ended(self) -> "Standing":
-        """The standing of a run that is over, which needs no files."""
         return replace(self, counting=None, scores=None, search=None, done=True)
 
 

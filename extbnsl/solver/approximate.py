@@ -58,8 +58,8 @@ def approximate_network(
     asked = Request(problem, claim, methods, budgets, place, APPROXIMATE)
     with opened(asked, ApproximateCommits, observer=observer, stop=stop) as run:
         commits = run.commits
-        commits.let(times=_times(given, commits.standing.used, run.granted))
         standing = commits.standing
+        standing.times = _times(given, standing.used, run.granted)
         if standing.best is not None:
             observer(IncumbentFound(standing.best.cost, standing.lower_bound))
         commits.commit_or_stop()
@@ -117,33 +117,32 @@ def _searched(gathered: Gathered, run: ApproximateRun, improve: Improve) -> None
 
 def _search(gathered: Gathered, rounds: int | None, end: float, run: ApproximateRun, improve: Improve) -> None:
     """Search orders by so many rounds, or until the moment `end`."""
-    methods, stages, commits = run.asked.methods, run.context.stages, run.commits
+    methods, stages, standing = run.asked.methods, run.context.stages, run.commits.standing
 
     def keep(population: Population) -> None:
-        standing = run.commits.standing.improved(population.best)
+        if population.best.cost < standing.upper_bound:
+            standing.best = population.best
         if standing.searching:
-            children = standing.children.having(*gathered.grown())
-            standing = replace(standing, population=population, children=children)
-        commits.standing = standing
-        if standing.searching:
-            commits.commit_if_due()
+            standing.population = population
+            run.commits.know(*gathered.grown())
+            run.commits.commit_if_due()
 
     detail = f"searching orders of {in_full(gathered.lists.variables, 'variable')}"
     with (
-        run.workers(end, lambda: run.commits.standing.proved) as workers,
+        run.workers(end, lambda: standing.proved) as workers,
         stages.stage("incumbent", detail, end) as summary,
     ):
         best = search_lists(
             gathered.lists,
             workers,
-            run.commits.standing.population or methods.seed,
+            standing.population or methods.seed,
             run.commits.tell,
             improve=improve,
             rounds=rounds,
             on_round=keep,
         )
-        run.commits.count(parent_sets=gathered.searched.costs.size)
-        summary.append(f"cost {best.cost:.6f}, gap {format_gap(run.commits.standing.lower_bound, best.cost)}")
+        standing.counted["parent_sets"] = gathered.searched.costs.size
+        summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")
 
 
 def _raise_bound(scores: LocalScores, run: ApproximateRun) -> None:
@@ -153,8 +152,6 @@ def _raise_bound(scores: LocalScores, run: ApproximateRun) -> None:
     end = clock() + BOUNDING * Deadline(standing.times.searched).remaining()
     with run.workers(end) as workers, run.context.stages.stage("bounds", "", end) as summary:
         bound = raised_bound(scores, standing.best.cost, granted.memory // 4, workers, run.asked.methods.seed)
-        standing = replace(standing.bounded_by(bound), bounded=run.stop() is None)
-        run.commits.standing = standing
-        assert standing.best is not None, "it stays"
+        standing.lower_bound, standing.bounded = max(standing.lower_bound, bound), run.stop() is None
         gap = format_gap(standing.lower_bound, standing.best.cost)
         summary.append(f"best bound {format_cost(standing.lower_bound)}, gap {gap}")

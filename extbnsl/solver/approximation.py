@@ -23,11 +23,12 @@ from extbnsl.files.arrays import StoredFile, named, read_arrays
 from extbnsl.files.manifest import DONE, START, Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.orders.population import OrderedNetwork, Population
-from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
+from extbnsl.parents.exhaustive.stored import read_enumeration
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
-from extbnsl.proof.commits import Checkpoints, sentence
+from extbnsl.proof.commits import Checkpoints, Record, sentence
+from extbnsl.proof.context import Context
+from extbnsl.proof.standing import SoFar
 
 EXPLORING, SEARCHING = "parents", "orders"  # phases
 EXPLORED = 0.2  # of the time after reading, after which the exploration is to end
@@ -74,43 +75,41 @@ class Children:
     """What is known of the families of the children.
 
     floors: what a family of each costs at least, in nats, once that is known.
-    known: the children whose exploration has ended and that are in files, as long as they are needed.
-    fresh: those that are in none of the files yet.
-    held: where each child is, those in earlier files first.
+    known: the children whose exploration has ended; those that are in files as long as they are needed.
+    held: where each child is that is in a file as it is known, those in earlier files first.
     explored: the files, without those of which all children are in later ones.
     """
 
     floors: tuple[float, ...] | None = None
     known: Annotated[Mapping[int, Explored], UNKEPT] = field(default_factory=dict)
-    fresh: Annotated[Mapping[int, Explored], UNKEPT] = field(default_factory=dict)
     held: Annotated[Mapping[int, StoredFile], UNKEPT] = field(default_factory=dict)
     explored: tuple[StoredFile, ...] = ()
 
     @property
-    def all(self) -> dict[int, Explored]:
-        """All that is known."""
-        return {**self.known, **self.fresh}
+    def fresh(self) -> list[Explored]:
+        """Those that are in none of the files yet, as they are known."""
+        return [own for child, own in self.known.items() if child not in self.held]
 
     def having(self, *more: Explored) -> "Children":
         """With what is known of more of them, or of the same."""
-        return replace(self, fresh={**self.fresh, **{own.child: own for own in more}})
+        known, held = {own.child: own for own in more}, self.held
+        if not held.keys().isdisjoint(known):
+            held = {child: file for child, file in held.items() if child not in known}
+        return replace(self, known={**self.known, **known}, held=held)
 
     def filed(self, file: StoredFile, needed: bool) -> "Children":
         """With what was in no file in this one; needed: whether it is kept as well."""
-        before = {child: held for child, held in self.held.items() if child not in self.fresh}
-        held = before | dict.fromkeys(self.fresh, file)
+        held = {**self.held, **{own.child: file for own in self.fresh}}
         explored = tuple({file.name: file for file in held.values()}.values())
-        return replace(self, known=self.all if needed else {}, fresh={}, held=held, explored=explored)
+        return replace(self, known=self.known if needed else {}, held=held, explored=explored)
 
 
-@dataclass(frozen=True)
-class Approximation:
-    """What is known so far; each step makes another one of it.
+@dataclass
+class Approximation(SoFar):
+    """What is known so far.
 
     times: of the run.
     used: how many seconds it had used when this was written.
-    enumeration: how far the families are counted, while that goes on; it may be ahead of the one in files.
-    counting: the enumeration in files.
     children: what is known of their families.
     searching: whether the exploration is over; a child that is not known then has the empty set alone.
     population: where the search stands.
@@ -119,14 +118,10 @@ class Approximation:
     lower_bound: what every network costs at least, in nats.
     bounded: whether the lower bound is as good as it gets.
     counted: for the statistics.
-    version: of the file that was written last.
-    done: whether the network is final.
     """
 
     times: Annotated[Times, UNKEPT] = Times(0.0, 0.0)
     used: Annotated[float, Within()] = 0.0
-    enumeration: Annotated[Enumeration | None, UNKEPT] = None
-    counting: StoredEnumeration | None = None
     children: Children = Children()
     searching: bool = False
     population: Annotated[Population | None, UNKEPT] = None
@@ -135,8 +130,6 @@ class Approximation:
     lower_bound: Annotated[float, UNKEPT] = -math.inf
     bounded: bool = False
     counted: dict[str, Whole] = field(default_factory=dict)
-    version: Whole = 0
-    done: Annotated[bool, UNKEPT] = False
 
     @property
     def phase(self) -> str:
@@ -152,7 +145,6 @@ class Approximation:
 
     @property
     def upper_bound(self) -> float:
-        """The cost of the best network, in nats; infinity before there is one."""
         return math.inf if self.best is None else self.best.cost
 
     @property
@@ -160,16 +152,8 @@ class Approximation:
         """Of the time of the run, when this was written."""
         return max(0.0, self.times.whole - self.used)
 
-    def improved(self, network: OrderedNetwork) -> "Approximation":
-        """With this network if it is better."""
-        return replace(self, best=network) if self.best is None or network.cost < self.best.cost else self
-
-    def bounded_by(self, least: float) -> "Approximation":
-        """With what every network costs at least, if that is more than was known."""
-        return replace(self, lower_bound=max(self.lower_bound, least))
-
     def ended(self) -> "Approximation":
-        """The standing of a run that is over and keeps no files: the network is among what it keeps."""
+        """The network is among what it keeps."""
         children = replace(self.children, explored=())
         return replace(self, used=self.times.used, counting=None, children=children, orders=None, done=True)
 
@@ -217,21 +201,13 @@ class ApproximateCommits(Checkpoints[Approximation]):
     start = Approximation
     read = staticmethod(read_approximation)
 
-    def __init__(self, standing: Approximation, *given: Any) -> None:
-        super().__init__(standing, *given)
+    def __init__(self, standing: Approximation, context: Context, record: Record | None = None) -> None:
+        super().__init__(standing, context, record)
         self._written = standing.population  # the one in the file of orders
-
-    def let(self, **values: Any) -> None:
-        """Let the standing be one with other values of these fields."""
-        self.standing = replace(self.standing, **values)
 
     def know(self, *some: Explored, **values: Any) -> None:
         """Let the standing have what is known of some of the children; `values` are other fields of `Children`."""
-        self.let(children=replace(self.standing.children.having(*some), **values))
-
-    def count(self, **numbers: int) -> None:
-        """Let the statistics have these numbers."""
-        self.let(counted=self.standing.counted | numbers)
+        self.standing.children = replace(self.standing.children.having(*some), **values)
 
     def tell(self, cost: float) -> None:
         """Tell the observer what a network costs, if it is better than the best of the standing."""
@@ -244,29 +220,28 @@ class ApproximateCommits(Checkpoints[Approximation]):
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of counting, of the children that are known, and of the orders."""
-        self.let(used=self.standing.times.used)
-        counting = self.stored_counting() if self.standing.children.floors is None else ()
-        if self.standing.children.fresh:
-            fresh = list(self.standing.children.fresh.values())
+        standing = self.standing
+        standing.used = standing.times.used
+        counting = self.stored_counting() if standing.children.floors is None else ()
+        if fresh := standing.children.fresh:
             file = self._file(names.explored, explored_arrays(fresh))
-            self.let(children=self.standing.children.filed(file, not self.standing.searching))
-        population = self.standing.population
+            standing.children = standing.children.filed(file, not standing.searching)
+        population = standing.population
         if population is not None and population is not self._written:
             arrays: Arrays = {"orders": population.orders, "states": population.states}
-            self.let(orders=self._file(names.orders, arrays))
+            standing.orders = self._file(names.orders, arrays)
             self._written = population
-        standing = self.standing
         return (*counting, *standing.children.explored, *([] if standing.orders is None else [standing.orders]))
 
     def _file(self, name: Callable[[int], str], arrays: Arrays) -> StoredFile:
         """The next file, with these arrays."""
-        self.let(version=self.standing.version + 1)
+        self.standing.version += 1
         return self.store.write(name(self.standing.version), arrays)
 
     def finish(self, status: str) -> None:
         """Say that the run is over. What more time goes on from is kept, where a network can be better and there is
         room for it; otherwise the network alone."""
-        self.let(done=True)
+        self.standing.done = True
         if self._record is not None and not self.standing.proved:
             with contextlib.suppress(ExtbnslError, MemoryError):
                 return self.commit(status)
@@ -274,12 +249,12 @@ class ApproximateCommits(Checkpoints[Approximation]):
 
     def commit_or_stop(self) -> None:
         """Commit; if that fails, warn, and go on without commits until the end."""
-        if not self._possible:
+        if not self.possible:
             return
         try:
             self.commit()
         except (ExtbnslError, MemoryError) as error:
-            self._possible = False
+            self.possible = False
             self.observer(Warned(f"{sentence(error)} The run goes on, but writes no more checkpoints."))
 
 

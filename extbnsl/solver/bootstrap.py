@@ -239,7 +239,7 @@ def _solved(resampling: Resampling, number: int, claim: Claim, context: Context,
     before = store.files
     quiet = replace(context, stages=Stages(ignore, {}), memory=memory, shelf=Shelf(memory // 2, store))
     data = resampling.drawn(context.methods.seed, number)
-    commits = Commits(Standing(), store, stop=context.workers.stop)
+    commits = Commits(Standing(), quiet)
     try:
         solution, stopped = solved(find_survivors(data, claim, quiet, commits), quiet, commits)
     finally:

@@ -91,7 +91,7 @@ def estimate(
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
         tell(problem, observe)
         context = Context(workers, stages, granted.memory, methods, store, shelf)
-        commits = Commits(Standing(), store)
+        commits = Commits(Standing(), context)
         return _estimated(problem, claim, granted, counted, Deadline.after(effort), context, commits)
 
 

@@ -117,7 +117,7 @@ def gathered_families(problem: Data | LocalScores, run: ApproximateRun) -> Gathe
     children there are no others that could win."""
     if isinstance(problem, Data):
         return _of_data(problem, run)
-    run.commits.let(searching=True)
+    run.commits.standing.searching = True
     _note([float(costs[0]) for costs in problem.costs], problem.variables, run)
     return Gathered(lists_of_varsets(problem.parents, problem.costs), problem)
 
@@ -142,8 +142,9 @@ def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
 
 def _note(least: Iterable[float], whole: int, run: ApproximateRun) -> None:
     """Let the standing know what families cost at least, and of how many children all are known."""
-    run.commits.standing = run.commits.standing.bounded_by(math.fsum(least))
-    run.commits.count(explored_whole=whole)
+    standing = run.commits.standing
+    standing.lower_bound = max(standing.lower_bound, math.fsum(least))
+    standing.counted["explored_whole"] = whole
 
 
 def _known(dataset: Data, setting: Exploration, run: ApproximateRun) -> tuple[Sequence[Explored], Sequence[float]]:
@@ -154,7 +155,7 @@ def _known(dataset: Data, setting: Exploration, run: ApproximateRun) -> tuple[Se
         return _counted(dataset, run)
     explored: Sequence[Explored]
     if run.commits.standing.searching:  # what was known of all children when the exploration ended
-        before = run.commits.standing.children.all
+        before = run.commits.standing.children.known
         explored = [before.get(x) or without_parents(x, setting) for x in range(dataset.variables)]
     else:
         explored = _explored(dataset, setting, run)
@@ -182,7 +183,8 @@ def _counted(dataset: Data, run: ApproximateRun) -> tuple[Sequence[Explored], Se
     children, least = [Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist()
     if run.stop() is None:
         commits.know(*children, floors=tuple(least))
-        commits.let(enumeration=None, counting=None, searching=True)
+        commits.standing.enumeration = commits.standing.counting = None
+        commits.standing.searching = True
         commits.commit_or_stop()
     return children, least
 
@@ -205,7 +207,7 @@ def _explored(dataset: Data, setting: Exploration, run: ApproximateRun) -> Seque
             if run.stop() is None:  # which may have kept them from being good
                 run.commits.know(floors=floors)
         times, n = run.commits.standing.times, dataset.variables
-        room, known = _room(dataset, setting, run.granted), run.commits.standing.children.all
+        room, known = _room(dataset, setting, run.granted), run.commits.standing.children.known
         effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
         detail = f"exploring those of {in_full(n, 'variable')}"
         with run.context.stages.stage("parents", detail, times.searched) as summary:
@@ -216,9 +218,9 @@ def _explored(dataset: Data, setting: Exploration, run: ApproximateRun) -> Seque
                 f"{in_full(scored, 'set')} of two or more scored, {kept:,} of any size kept; all for {whole}"
             )
     if run.stop() is None:  # what is known of children that were cut short is all that will be known
-        known = run.commits.standing.children.all
+        known = run.commits.standing.children.known
         run.commits.know(*(own for own in explored if own.child not in known and own.families.families > 1))
-        run.commits.let(searching=True)
+        run.commits.standing.searching = True
         run.commits.commit_or_stop()
     return explored
 

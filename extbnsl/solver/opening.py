@@ -4,13 +4,14 @@ what a checkpoint keeps is read."""
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
 from extbnsl.data import Data
-from extbnsl.files.arrays import load_compression
+from extbnsl.files.arrays import StoredFile, load_compression
 from extbnsl.files.manifest import SOLVE, RunState, Spent, believed, recover
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store, new_scratch, temporary_store
@@ -130,20 +131,18 @@ def opened(
             load_compression()
         shelf = Shelf(granted.memory // 2, store)
         standing, record, spent = commits.start(), None, Spent()
-        if place.run_folder is not None and kept:
-            record = Record(place.run_folder, asked.about, () if place.resume is None else place.resume.files)
-        if place.run_folder is not None and (manifest := place.resume) is not None:
-            standing = believed(
-                place.run_folder,
-                "state.standing",
-                lambda: commits.read(manifest, store.folder, shelf, problem.variables),
-            )
-            spent = manifest.state.spent
+        if place.run_folder is not None:
+            files = tuple[StoredFile, ...]()
+            if (manifest := place.resume) is not None:
+                read = partial(commits.read, manifest, store.folder, shelf, problem.variables)
+                standing = believed(place.run_folder, "state.standing", read)
+                files, spent = manifest.files, manifest.state.spent
+            record = Record(place.run_folder, asked.about, files, spent) if kept else None
         deadline = granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         stages = Stages(observer, spent.stages)
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
-        made = commits(standing, store, record, observer, workers.stop, shelf.touched, spent)
+        made = commits(standing, context, record)
         observer(Begun())
         tell(problem, observer)
         yield Opened(asked, granted, deadline, context, made, stop)

@@ -5,7 +5,7 @@ from that of the best network and what is found of the others.
 import math
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from extbnsl.kbest.networks import Networks, no_networks
 from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, parents_of, ranks, shares
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes, words
-from extbnsl.proof.commits import FamilyCheckpoints
+from extbnsl.proof.commits import FamilyCheckpoints, Record
+from extbnsl.proof.context import Context
 from extbnsl.proof.standing import FamiliesSoFar
 from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
 from extbnsl.results.ranked import KBestResult
@@ -108,7 +109,6 @@ class Ranking(FamiliesSoFar):
         return COUNTED if self.next_slack is None else LISTING
 
     def ended(self) -> "Ranking":
-        """The standing of a run that is over, which needs no files."""
         return replace(self, found=None, tallied=None, counting=None, scores=None, entries={}, done=True)
 
 
@@ -178,8 +178,8 @@ class RankingCommits(FamilyCheckpoints[Ranking]):
     start = Ranking
     read = staticmethod(read_ranking)
 
-    def __init__(self, standing: Ranking, *given: Any) -> None:
-        super().__init__(standing, *given)
+    def __init__(self, standing: Ranking, context: Context, record: Record | None = None) -> None:
+        super().__init__(standing, context, record)
         standing.ledger.look = self.commit_if_due
 
     def new_name(self) -> str:
