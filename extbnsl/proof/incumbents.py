@@ -25,10 +25,8 @@ from extbnsl.orders.local_search import (
 from extbnsl.parents.best_score import byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import joined_part, solved_piece
-from extbnsl.proof.pieces import PieceSearch
+from extbnsl.proof.pieces import Part, PieceSearch
 from extbnsl.proof.solving import Solving
-from extbnsl.proof.standing import Part
 from extbnsl.scores.local import feasible_order, network_rows
 
 Lists = Sequence[NDArray[Any]]  # an array for each child
@@ -118,8 +116,7 @@ def _is_last(search: PieceSearch) -> bool:
 
 def _with_others(best: Incumbent, search: PieceSearch) -> Incumbent:
     """An order of the last piece with the solutions of the others."""
-    solved = solved_piece(search.piece, best.order.tolist(), best.cost)
-    whole = joined_part(search.with_pieces(solved))
+    whole = search.with_pieces(search.solved(best.order.tolist(), best.cost)).joined
     return Incumbent(np.array(whole.order), whole.upper_bound)
 
 

@@ -1,27 +1,79 @@
-"""The pieces of a component: what fixing has made of it, which of them are solved, and the search of one of them.
+"""The pieces of a component: what fixing has made of it, which of them are solved, and the search of one of them; their
+limits and bounds, the part that they make, and the steps of its proof.
 
 In files are the families of the pieces, and the arrays that go with them.
 """
 
+import contextlib
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
+import numpy as np
+
+from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
+from extbnsl.core.claims import tolerance
 from extbnsl.core.codec import UNKEPT, Lowest, Readers, Within, arrays_of, decode
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.shelf import FamilyLists, Put, read_lists, write_lists
 from extbnsl.files.store import Store
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
-from extbnsl.proof.steps import Position, Step, are_steps, is_order
+from extbnsl.proof.context import Context
+from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.steps import (
+    Branched,
+    Cut,
+    Position,
+    RootPass,
+    Searched,
+    Step,
+    are_steps,
+    cheapest_pass,
+    cuts_over,
+    is_order,
+)
 from extbnsl.search.runs import Run, find_run
 from extbnsl.search.state import SearchState
 
 Varset = Annotated[int, Within(0, 2**64 - 1)]
+
+GUIDING_ROUNDS = 8  # of improving multipliers that nothing but a repeated search needs
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far one component is solved: its best order (positions in the component) and bounds in nats.
+
+    proved: nothing is left to do; steps: of the proof. stopped: why it was given up, if it was.
+    """
+
+    order: tuple[Position, ...]
+    upper_bound: float
+    lower_bound: float
+    proved: bool = False
+    steps: tuple[Step, ...] = ()
+    stopped: Annotated[str | None, UNKEPT] = None  # who goes on has not given it up
+
+    def by(self, steps: tuple[Step, ...]) -> "Part":
+        """The part when these steps prove that no network is cheaper."""
+        return replace(self, lower_bound=self.upper_bound - tolerance(self.upper_bound), proved=True, steps=steps)
+
+    def is_sound(self) -> bool:
+        """Whether its order and its steps go together; what is proved has steps."""
+        size = len(self.order)
+        return (
+            is_order(self.order, range(size))
+            and are_steps(self.steps, size)
+            and (len(self.steps) > 0 or not self.proved)
+        )
 
 
 @dataclass(frozen=True)
@@ -52,6 +104,16 @@ class Piece:
         """The families of a piece that is not solved."""
         assert self.families is not None, "it is not solved"
         return self.families
+
+    @property
+    def own_multipliers(self) -> Multipliers:
+        """Those that give its lower bound; none, if there is only the cheapest family of each child."""
+        return self.multipliers or no_multipliers(families_of(self.left.parents, self.left.costs))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a search or branching has solved it; a single variable costs what its cheapest family does."""
+        return self.order is not None and len(self.variables) > 1
 
 
 @dataclass(frozen=True)
@@ -107,9 +169,96 @@ class PieceSearch:
         """The one that it is at."""
         return self.pieces[self.at]
 
-    def with_pieces(self, *some: Piece) -> tuple[Piece, ...]:
-        """The pieces with others in place of the one that the search is at."""
-        return (*self.pieces[: self.at], *some, *self.pieces[self.at + 1 :])
+    @property
+    def next(self) -> int | None:
+        """The smallest piece that is neither solved nor given up."""
+        left = [(len(p.variables), at) for at, p in enumerate(self.pieces) if p.order is None and not p.given_up]
+        return min(left)[1] if left else None
+
+    @property
+    def lower_bound(self) -> float:
+        """What every network of interest costs at least over the component, in nats."""
+        return math.fsum(piece.lower_bound for piece in self.pieces)
+
+    def limit_below(self, part: Part) -> float:
+        """Below what the piece that it is at must cost in a network that is better than the part's; infinity if there
+        is none.
+
+        The others count with what multipliers show: that a certificate can say. Better by half of the tolerance:
+        whoever adds up what settles the pieces has the other half for rounding.
+        """
+        if not math.isfinite(part.upper_bound):
+            return math.inf
+        others = math.fsum(
+            piece.lower_bound if piece.order is not None else piece.own_multipliers.root
+            for number, piece in enumerate(self.pieces)
+            if number != self.at
+        )
+        return part.upper_bound - tolerance(part.upper_bound) / 2.0 - others
+
+    def with_pieces(self, *some: Piece) -> "PieceSearch":
+        """The search with other pieces in place of the one that it is at."""
+        return replace(self, pieces=(*self.pieces[: self.at], *some, *self.pieces[self.at + 1 :]))
+
+    def bounded(self, reached: Bounding) -> "PieceSearch":
+        """The search with what the bounds of the piece that it is at have come to."""
+        bound = max(self.piece.lower_bound, reached.root)
+        piece = replace(self.piece, lower_bound=bound, families=reached.left, multipliers=reached.multipliers)
+        return self.with_pieces(piece)
+
+    def guided(self, found: Guided) -> "PieceSearch":
+        """The search with the piece that it is at replaced by its parts, or by what its guide has left of it."""
+        whole, guide = self.piece, found.guide
+        if found.pieces:
+            return self.with_pieces(*(_part_of(whole, guide, part) for part in found.pieces))
+        families = replace(whole.left, parents=guide.parents, costs=guide.costs)
+        bound = max(whole.lower_bound, guide.root)
+        return self.with_pieces(
+            replace(whole, lower_bound=bound, families=families, multipliers=guide.best_multipliers)
+        )
+
+    def solved(self, order: Iterable[int], cost: float) -> Piece:
+        """The piece that it is at with the order of its cheapest network, by positions in the piece, and what that
+        costs, in nats."""
+        variables = self.piece.variables
+        return Piece(variables, cost, tuple(variables[i] for i in order))
+
+    @property
+    def joined(self) -> Part:
+        """The component's part when all pieces are solved: they come one after the other, each after its parents."""
+        cost = self.lower_bound
+        order = tuple(v for piece in self.pieces for v in piece.order or ())
+        return Part(order, cost, cost - tolerance(cost), proved=True, steps=self.steps)
+
+    @property
+    def root_pass(self) -> RootPass:
+        """The multipliers of the pieces that are not settled, over the variables of the component."""
+        cuts: list[Cut] = []
+        weights: list[int] = []
+        least = [0.0] * len(self.variables)
+        for piece in self.pieces:
+            if piece.is_settled:
+                continue
+            if piece.order is not None:
+                least[piece.variables[0]] = piece.lower_bound
+                continue
+            multipliers = piece.own_multipliers
+            cuts += cuts_over(multipliers.cuts, piece.variables)
+            weights += multipliers.weights.tolist()
+            for variable, mu in zip(piece.variables, multipliers.least.tolist(), strict=True):
+                least[variable] = mu
+        return RootPass(tuple(cuts), tuple(weights), tuple(least))
+
+    def searched(self, bound: float) -> Searched:
+        """That a search of the piece that it is at has shown what that costs at least, in nats."""
+        guiding, variables = self.multipliers or self.piece.own_multipliers, self.piece.variables
+        return Searched(variables, bound, cuts_over(guiding.cuts, variables), tuple(guiding.weights.tolist()))
+
+    def settled(self, step: Searched | Branched) -> tuple[Step, ...]:
+        """The steps of a proof with one that settles the piece that it is at, and what the others cost beside."""
+        after = self.with_pieces(replace(self.piece, order=self.piece.variables))
+        others = () if all(piece.is_settled for piece in after.pieces) else (after.root_pass,)
+        return (*(self.steps or (self.root_pass,)), step, *others)
 
     @property
     def name(self) -> str:
@@ -121,6 +270,42 @@ class PieceSearch:
         """Every file that going on takes."""
         bounds = () if self.file is None else (self.file,)
         return itertools.chain(bounds, *self.lists, () if self.state is None else self.state.files)
+
+
+def whole_component(component: Component, k: int) -> PieceSearch:
+    """A search of component k as one piece."""
+    least = float(sum(costs[0] for costs in component.costs))
+    return PieceSearch(k, (Piece(tuple(range(component.size)), least, None, component),))
+
+
+def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
+    """A part of a piece, with those of its cuts that lie in the part."""
+    assert guide.best_multipliers is not None, "only what multipliers fix takes a piece apart"
+    cuts, weights = guide.best_multipliers.cuts, guide.best_multipliers.weights
+    inside = ~(cuts & ~pack(part.variables, len(whole.variables))).any(axis=(1, 2))
+    position = np.full(len(whole.variables), -1, np.int64)
+    position[list(part.variables)] = np.arange(part.size)
+    own = renamed(cuts[inside], position, part.size)
+    multipliers = multipliers_of(families_of(part.parents, part.costs), own, weights[inside])
+    variables = tuple(whole.variables[i] for i in part.variables)
+    if part.size == 1:
+        return Piece(variables, float(part.costs[0][0]), variables)
+    return Piece(variables, multipliers.root, None, replace(part, variables=variables), multipliers)
+
+
+def guided_steps(component: Component, bound: float, context: Context) -> tuple[Step, ...]:
+    """What guides a search that is to show again that no network has families of the component below `bound`, in nats:
+    multipliers by an ascent, if memory and time have room for that."""
+    if component.size == 1:
+        return (cheapest_pass(component.costs),)
+    families = families_of(component.parents, component.costs)
+    found = no_multipliers(families)
+    if multipliers_bytes(component.costs, component.size, context.workers.threads) <= context.memory_left:
+        with contextlib.suppress(Stopped):
+            found = find_multipliers(families, None, GUIDING_ROUNDS, context.methods.seed, context.workers)
+    piece = Piece(tuple(range(component.size)), bound, None, component, found)
+    search = PieceSearch(0, (piece,), multipliers=found)
+    return search.settled(search.searched(bound))
 
 
 def write_search(search: PieceSearch, version: int, store: Store) -> PieceSearch:
@@ -159,3 +344,8 @@ def read_search(document: Any, readers: Readers, folder: Path, put: Put) -> Piec
 def _whole(multipliers: Multipliers | None, lists: tuple[FamilyLists, FamilyLists]) -> Multipliers | None:
     """The multipliers with what follows from the families: the parent sets and the costs of each child."""
     return multipliers and multipliers_of(families_of(*lists), multipliers.cuts, multipliers.weights)
+
+
+def give_up(parts: list[Part], reason: str) -> list[Part]:
+    """The parts, those that are not proved with the reason why."""
+    return [part if part.proved else replace(part, stopped=part.stopped or reason) for part in parts]

@@ -19,26 +19,12 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding, OnSolution, OnStep, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import (
-    bounded_pieces,
-    guided_pieces,
-    joined_part,
-    lower_bound,
-    next_piece,
-    piece_limit,
-    proved_part,
-    root_pass,
-    searched_step,
-    settled_steps,
-    solved_piece,
-    whole_component,
-)
 from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, may_polish
 from extbnsl.proof.incumbents import find_better_left, find_better_rounded
-from extbnsl.proof.pieces import Piece, PieceSearch
+from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.searching import searched_piece
 from extbnsl.proof.solving import Solving
-from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.standing import Standing
 from extbnsl.proof.steps import Branched, Step, cuts_over
 
 
@@ -70,10 +56,10 @@ class PieceSteps(Solving):
         with self.context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
             found = find_guide(begun, search.limit, context, on_step, on_solution, search.tried)
-            pieces = search.pieces if found.proved else guided_pieces(search, found)
-            self.raise_bound(lower_bound(pieces))
-            summary += bounds_told(pieces, found, search.limit, self.standing)
-        return replace(search, pieces=pieces), found
+            search = search if found.proved else search.guided(found)
+            self.raise_bound(search.lower_bound)
+            summary += bounds_told(search, found, self.standing)
+        return search, found
 
 
 def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
@@ -81,11 +67,11 @@ def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
 
     If some were given up, it is not proved, with the bounds that all pieces have.
     """
-    while (at := next_piece(search.pieces)) is not None:
+    while (at := search.next) is not None:
         search = replace(search, at=at)
-        search, found = steps.bound(replace(search, limit=piece_limit(search, steps.part)))
+        search, found = steps.bound(replace(search, limit=search.limit_below(steps.part)))
         if found.proved:
-            return proved_part(steps.part, search.steps)
+            return steps.part.by(search.steps)
         if found.pieces:
             continue
         if found.edges >= MANY_EDGES and not search.tried:
@@ -96,17 +82,17 @@ def solve_pieces(search: PieceSearch, steps: PieceSteps) -> Part:
             answer = None
         elif found.tree is not None:
             assert found.tree.order is not None, "it has a network below its limit"
-            answer = solved_piece(search.piece, found.tree.order, found.tree.cost)
+            answer = search.solved(found.tree.order, found.tree.cost)
         else:
             answer = steps.solve(search, found.guide)
         if found.tree is None:
             search = replace(search, multipliers=found.guide.multipliers)
         search = with_answer(search, answer, steps.part, found.tree)
         if answer is None:
-            return proved_part(steps.part, search.steps)
+            return steps.part.by(search.steps)
     if any(piece.given_up for piece in search.pieces):
         return replace(steps.part, stopped=NOT_PROVED)
-    return joined_part(search.pieces, search.steps)
+    return search.joined
 
 
 def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tree | None = None) -> PieceSearch:
@@ -118,15 +104,11 @@ def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tre
     if answer is not None and answer.given_up:
         steps = search.steps
     else:
-        bound = piece_limit(search, part) if answer is None else answer.lower_bound
-        if tree is None:
-            steps = settled_steps(search, searched_step(search, bound))
-        else:
-            variables = search.piece.variables
-            step = Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
-            steps = settled_steps(search, step)
-    pieces = search.pieces if answer is None else search.with_pieces(answer)
-    return PieceSearch(search.component, pieces, steps=steps)
+        bound, variables = search.limit_below(part) if answer is None else answer.lower_bound, search.piece.variables
+        by_tree = tree and Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
+        steps = search.settled(by_tree or search.searched(bound))
+    after = search if answer is None else search.with_pieces(answer)
+    return PieceSearch(search.component, after.pieces, steps=steps)
 
 
 def prove(component: Component, k: int, context: Context, commits: Commits) -> Part:
@@ -138,13 +120,13 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
     steps = _Proving(component, k, context, commits)
     search = standing.search
     if search is None or search.component != k:
-        search = PieceSearch(k, whole_component(component))
+        search = whole_component(component, k)
     if search.state is None:
         part = solve_pieces(search, steps)
     else:
         answer = steps.searched(search)
         search = with_answer(search, answer, steps.part)
-        part = proved_part(steps.part, search.steps) if answer is None else solve_pieces(search, steps)
+        part = steps.part.by(search.steps) if answer is None else solve_pieces(search, steps)
     if part.upper_bound < standing.parts[k].upper_bound:
         standing.parts[k] = part
         context.observer(IncumbentFound(standing.upper_bound))
@@ -164,27 +146,27 @@ class _Proving(PieceSteps):
         def steps_with(passes: tuple[Multipliers, ...]) -> tuple[Step, ...]:
             """The steps so far, with one over the whole component for each of the passes that is new."""
             nonlocal steps, seen
-            steps += tuple(root_pass(search.with_pieces(replace(piece, multipliers=one))) for one in passes[seen:])
+            steps += tuple(search.with_pieces(replace(piece, multipliers=one)).root_pass for one in passes[seen:])
             seen = len(passes)
             return steps
 
         def on_step(reached: Bounding) -> float:
-            bounded = bounded_pieces(search, reached)
-            self.raise_bound(lower_bound(bounded))
+            bounded = search.bounded(reached)
+            self.raise_bound(bounded.lower_bound)
             known = steps_with(reached.passes)
-            self.standing.search = replace(search, pieces=bounded, bounding=reached, steps=known, file=None, lists=())
+            self.standing.search = replace(bounded, bounding=reached, steps=known, file=None, lists=())
             self.commits.commit_if_due()
             return self.standing.upper_bound - self.standing.lower_bound
 
         def on_solution(reached: Bounding, support: Support) -> float | None:
-            now = replace(search, pieces=bounded_pieces(search, reached))
-            return piece_limit(now, self.part) if find_better_rounded(now, self, support) else None
+            now = search.bounded(reached)
+            return now.limit_below(self.part) if find_better_rounded(now, self, support) else None
 
         after, found = self.guided(search, begun, self.context, on_step, on_solution)
         after = replace(after, steps=steps_with(found.passes))
         if found.proved:
             return after, found
-        limit = search.limit if found.pieces else piece_limit(after, self.part)  # a better network may be known
+        limit = search.limit if found.pieces else after.limit_below(self.part)  # a better network may be known
         return replace(after, limit=limit, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: PieceSearch) -> bool:
@@ -216,14 +198,14 @@ class _Proving(PieceSteps):
         return answer
 
 
-def bounds_told(pieces: tuple[Piece, ...], found: Guided, limit: float, standing: Standing) -> list[str]:
-    """What a piece's guide, or its falling apart, has brought below a limit: `pieces` as they are with it."""
+def bounds_told(search: PieceSearch, found: Guided, standing: Standing) -> list[str]:
+    """What a piece's guide, or its falling apart, has brought below the limit of a search that has it."""
     if found.tree is not None:
         return ["solved by branching"]
-    if found.proves(limit):
+    if found.proves(search.limit):
         return ["proved before any search"]
     left = f"{in_full(sum(costs.size for costs in found.guide.costs), 'parent set')} left"
     if found.pieces:
-        largest = max(len(piece.variables) for piece in pieces)
-        left = f"in {in_full(len(pieces), 'piece')} of up to {in_full(largest, 'variable')}"
+        largest = max(len(piece.variables) for piece in search.pieces)
+        left = f"in {in_full(len(search.pieces), 'piece')} of up to {in_full(largest, 'variable')}"
     return [left, standing.bounds_told()]

@@ -10,7 +10,6 @@ from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import lower_bound, piece_limit, solved_piece
 from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_grouping, tables_fit
 from extbnsl.proof.incumbents import find_better, number_of_tries
 from extbnsl.proof.pieces import Piece, PieceSearch
@@ -48,7 +47,7 @@ def _layers(
 ) -> tuple[PieceSearch, SearchState, bool]:
     """Search until the end, or until the limit has changed: the search, its state, and whether it is over."""
     standing, commits, context = solving.standing, solving.commits, solving.context
-    others = lower_bound(search.pieces) - search.piece.lower_bound
+    others = search.lower_bound - search.piece.lower_bound
     state, reached = begun, -1
     for state in search_layers(problem, context.workers, _room(problem, search.name, solving), begun):
         standing.latest = state
@@ -83,7 +82,7 @@ def _improved_limit(search: PieceSearch, state: SearchState, solving: Solving) -
         return search.limit
     if not find_better(solving, solving.context.methods.seed + 1 + tries, USUAL):
         return search.limit
-    return min(search.limit, piece_limit(search, solving.part))
+    return min(search.limit, search.limit_below(solving.part))
 
 
 def _problem_of_search(search: PieceSearch, context: Context) -> SearchProblem:
@@ -139,7 +138,7 @@ def _outcome(search: PieceSearch, problem: SearchProblem, state: SearchState, co
         folder = commits.store.folder
         labels = [i for group in search.groups for i in group]
         order = [labels[i] for i in optimal_order(state, problem.low_bits, folder)]
-        solved = solved_piece(search.piece, order, goal_cost(state.layer.runs, folder))
+        solved = search.solved(order, goal_cost(state.layer.runs, folder))
     standing.counters = standing.counted()
     standing.latest = None
     return solved

@@ -9,8 +9,8 @@ from extbnsl.orders.local_search import Incumbent
 from extbnsl.parents.components import Component
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.pieces import PieceSearch
-from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.pieces import Part, PieceSearch
+from extbnsl.proof.standing import Standing
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.state import SearchState
 

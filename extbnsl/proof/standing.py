@@ -17,36 +17,11 @@ from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.pieces import PieceSearch, read_search
-from extbnsl.proof.steps import Position, Step, are_steps, is_order
+from extbnsl.proof.pieces import Part, PieceSearch, read_search
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
 
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "search_bytes")
-
-
-@dataclass(frozen=True)
-class Part:
-    """How far one component is solved: its best order (positions in the component) and bounds in nats.
-
-    proved: nothing is left to do; steps: of the proof. stopped: why it was given up, if it was.
-    """
-
-    order: tuple[Position, ...]
-    upper_bound: float
-    lower_bound: float
-    proved: bool = False
-    steps: tuple[Step, ...] = ()
-    stopped: Annotated[str | None, UNKEPT] = None  # who goes on has not given it up
-
-    def is_sound(self) -> bool:
-        """Whether its order and its steps go together; what is proved has steps."""
-        size = len(self.order)
-        return (
-            is_order(self.order, range(size))
-            and are_steps(self.steps, size)
-            and (len(self.steps) > 0 or not self.proved)
-        )
 
 
 @dataclass(frozen=True)
@@ -231,8 +206,3 @@ def read_standing(manifest: Manifest, folder: Path, shelf: Shelf, variables: int
     standing.read_families(manifest.state.claim, folder, shelf, variables)
     standing.latest = None if standing.search is None else standing.search.state
     return standing
-
-
-def give_up(parts: list[Part], reason: str) -> list[Part]:
-    """The parts, those that are not proved with the reason why."""
-    return [part if part.proved else replace(part, stopped=part.stopped or reason) for part in parts]

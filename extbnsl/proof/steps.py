@@ -101,6 +101,11 @@ def _are_cuts(cuts: Sequence[Cut], variables: int) -> bool:
     return all(len(cut) in (1, 3) for cut in cuts) and all(own and max(own) < variables for own in clusters)
 
 
+def cheapest_pass(costs: Sequence[NDArray[np.float64]]) -> RootPass:
+    """That every child has its cheapest family at best, of costs[X] (m,) in score order."""
+    return RootPass((), (), tuple(float(own[0]) for own in costs))
+
+
 def cuts_over(cuts: NDArray[np.uint64], variables: Iterable[int]) -> tuple[Cut, ...]:
     """Cuts (k, 3, words) over these variables of a component."""
     names = tuple(variables)

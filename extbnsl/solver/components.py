@@ -20,10 +20,10 @@ from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
-from extbnsl.proof.division import cheapest_pass
 from extbnsl.proof.incumbents import find_incumbents
+from extbnsl.proof.pieces import Part, give_up
 from extbnsl.proof.prove import prove
-from extbnsl.proof.standing import Part, give_up
+from extbnsl.proof.steps import cheapest_pass
 from extbnsl.scores.local import LocalScores
 
 MOST_LISTED = 200_000  # families of a component that a bound after a stop looks at
@@ -120,7 +120,7 @@ def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Cont
     floors = [float(survivors.least[list(component.variables)].sum()) for component in found]
     parts = find_incumbents(found, floors, context)
     return [
-        replace(part, proved=True, steps=(cheapest_pass(c),)) if part.lower_bound >= part.upper_bound else part
+        replace(part, proved=True, steps=(cheapest_pass(c.costs),)) if part.lower_bound >= part.upper_bound else part
         for part, c in zip(parts, found, strict=True)
     ]
 

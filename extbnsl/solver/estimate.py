@@ -31,14 +31,13 @@ from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
 from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import COMPILING, Context, Stages
-from extbnsl.proof.division import bounded_pieces, lower_bound, whole_component
 from extbnsl.proof.guide import Guide, Guided, guided_problem, may_polish, tables_fit
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.pieces import Piece, PieceSearch
+from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.prove import PieceSteps, solve_pieces
 from extbnsl.proof.searching import fixed_memory, least_room
 from extbnsl.proof.solving import Solving
-from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.standing import Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
@@ -120,7 +119,7 @@ def _estimated(
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
         share = deadline.remaining() / (len(found) - len(trials))
         steps = _Trying(found[k], k, context, commits, share)
-        part = steps.part if steps.part.proved else solve_pieces(PieceSearch(k, whole_component(found[k])), steps)
+        part = steps.part if steps.part.proved else solve_pieces(whole_component(found[k], k), steps)
         trials.append((k, steps.finish(part)))
     seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != COMPILING)
     ordered = tuple(trial for _, own in sorted(trials, key=lambda p: p[0]) for trial in own)
@@ -178,8 +177,7 @@ class _Trying(PieceSteps):
 
     def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of a piece, as far as the time allows."""
-        left = sum(piece.order is None and not piece.given_up for piece in search.pieces)
-        share = self._deadline.remaining() / left
+        share = self._deadline.remaining() / sum(piece.order is None and not piece.given_up for piece in search.pieces)
         self._until = Deadline.after(share)
         reached = [Bounding(search.piece.left, search.piece.multipliers)]
 
@@ -193,10 +191,9 @@ class _Trying(PieceSteps):
             self._guide = found.guide
             return search, found
         self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
-        left_over, pieces = reached[-1].left, bounded_pieces(search, reached[-1])
-        self.raise_bound(lower_bound(pieces))
-        found = Guided(Guide(left_over.parents, left_over.costs, reached[-1].multipliers, None))
-        return replace(search, pieces=pieces), found
+        search, left = search.bounded(reached[-1]), reached[-1].left
+        self.raise_bound(search.lower_bound)
+        return search, Guided(Guide(left.parents, left.costs, reached[-1].multipliers, None))
 
     def prepare(self, search: PieceSearch) -> bool:
         """Whether the bounds are to be polished."""
@@ -208,7 +205,7 @@ class _Trying(PieceSteps):
             self._trial,
             variables=len(search.piece.variables),
             families=_count(search.piece.left.costs),
-            lower_bound=min(self.part.upper_bound, lower_bound(search.pieces)),
+            lower_bound=min(self.part.upper_bound, search.lower_bound),
         )
         with _until(self._until, self.context.workers.stop, self.context) as limited:
             self.trials.append(_tried_piece(trial, self._guide, search.limit, self, limited))

@@ -19,9 +19,8 @@ from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import guided_steps
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.standing import Part, give_up
+from extbnsl.proof.pieces import Part, give_up, guided_steps
 from extbnsl.results.networks import CostedNetwork
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores

@@ -24,7 +24,7 @@ from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying,
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Stages
-from extbnsl.proof.standing import Part
+from extbnsl.proof.pieces import Part
 from extbnsl.proof.steps import RootPass, Searched, Step
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result

@@ -78,7 +78,7 @@ def test_multipliers_guide_the_search(dataset):
 
 
 def test_where_the_cheapest_families_prove_nothing_a_search_does(dataset):
-    with too_large("proof.division", "multipliers_bytes"):
+    with too_large("proof.pieces", "multipliers_bytes"):
         result = k_best_networks(dataset, Scope(k=10), budgets=ONE)
     assert guides_of(result)
     assert not any(guide.cuts for guide in guides_of(result))
@@ -87,7 +87,7 @@ def test_where_the_cheapest_families_prove_nothing_a_search_does(dataset):
 
 def test_time_that_is_over_leaves_no_multipliers(dataset, running_out):
     """The list is complete by then, and so is its proof."""
-    running_out("proof.division", "find_multipliers", Stopped(TIME_LIMIT))
+    running_out("proof.pieces", "find_multipliers", Stopped(TIME_LIMIT))
     result = k_best_networks(dataset, Scope(k=10), budgets=ONE)
     assert not any(guide.cuts for guide in guides_of(result))
     assert_proved(result, dataset)
