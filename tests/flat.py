@@ -2,8 +2,8 @@
 
 from dataclasses import fields
 
-import extbnsl.solver.estimate
-import extbnsl.solver.solve
+import asking
+
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.budgets import Budgets
@@ -21,20 +21,20 @@ def values(kinds, options):
 
 
 def solve(problem, *, observer=ignore, stop=never, **options):
-    asked = values((Claim, Methods, Budgets, Place), options)
-    return extbnsl.solver.solve.solve(problem, *asked, observer=observer, stop=stop)
+    return asking.solve(problem, *values((Claim, Methods, Budgets, Place), options), observer=observer, stop=stop)
 
 
 def estimate(problem, *, effort=60.0, observer=ignore, stop=never, **options):
     asked = values((Claim, Methods, Budgets), options)
-    return extbnsl.solver.estimate.estimate(problem, *asked, effort=effort, observer=observer, stop=stop)
+    return asking.estimate(problem, *asked, effort=effort, observer=observer, stop=stop)
 
 
 def compute_scores(dataset, *, observer=ignore, stop=never, **options):
-    asked = values((Claim, Budgets), options)
-    return extbnsl.solver.solve.compute_scores(dataset, *asked, observer=observer, stop=stop)
+    claim, budgets = values((Claim, Budgets), options)
+    return asking.compute_scores(dataset, claim, budgets=budgets, observer=observer, stop=stop)
 
 
 def flattened(asked):
-    """The fields of the values that a fake solver was given, as one dictionary."""
-    return {field.name: getattr(value, field.name) for value in asked for field in fields(value)}
+    """The fields of the values of a request that a fake solver was given, as one dictionary."""
+    given = asked.claim, asked.methods, asked.budgets, asked.place
+    return {field.name: getattr(value, field.name) for value in given for field in fields(value)}

@@ -26,6 +26,7 @@ from extbnsl.files.manifest import Remembered, read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.opening import Request
 from extbnsl.solver.place import Place
 from extbnsl.solver.solve import solve
 
@@ -53,14 +54,9 @@ def main(arguments: Sequence[str]) -> int:
         command="extbnsl solve data.csv --lower-bound static",
         version=__version__,
     )
-    result = solve(
-        read_csv(folder / "data.csv"),
-        methods=Methods("static"),
-        budgets=Budgets(threads=1),
-        place=Place(run, remember=remember),
-        observer=stop.observe,
-        stop=stop,
-    )
+    place, budgets = Place(run, remember=remember), Budgets(threads=1)
+    asked = Request(read_csv(folder / "data.csv"), methods=Methods("static"), budgets=budgets, place=place)
+    result = solve(asked, observer=stop.observe, stop=stop)
     position = read_manifest(run).state.standing["search"]["state"]["position"]
     print(f"{result.status} after {result.stats['nodes_kept']} nodes, at position {position} of a layer")
     return int(position == 0)

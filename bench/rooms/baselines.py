@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run, recorded
-from extbnsl.core.claims import Claim
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.lab.baselines import a_star, cycle_graph, cycles, depth_first, dynamic, layered, nodes
@@ -26,6 +25,7 @@ from extbnsl.lab.baselines.nodes import (
 )
 from extbnsl.lab.baselines.order_graph import OrderGraph, best_score, bound_backward, bound_onward, order_graph
 from extbnsl.lab.baselines.solving import solve_by
+from extbnsl.solver.opening import Request
 
 
 @njit
@@ -92,7 +92,7 @@ def _bounded_backward(varsets, graph):
 
 def _solved(method: str, bound: str, variables: int, tiny: bool) -> None:
     scores = inputs.scores(10, 100) if tiny else inputs.scores(variables, 500)
-    solve_by(scores, Claim(), BaselineMethods(method, bound), inputs.BUDGETS)
+    solve_by(Request(scores, methods=BaselineMethods(method, bound), budgets=inputs.BUDGETS))
 
 
 _BY_TABLES = partial(_solved, "dp", "auto", 18)

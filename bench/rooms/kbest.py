@@ -8,17 +8,18 @@ from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run
 from extbnsl.kbest import below, halves, ranking, total
 from extbnsl.kbest import walk as rest
-from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.scope import ALL, Scope
 from extbnsl.kbest.total import log_weight_of_all
 from extbnsl.kbest.walk import rest_of
 from extbnsl.lab.parent_limits import needed
 from extbnsl.lab.parent_limits.needed import needed_scores
 from extbnsl.solver.k_best import k_best_networks
+from extbnsl.solver.opening import Request
 
 
 def _ranked(scope: Scope, tiny: bool) -> None:
     dataset = inputs.dataset(6, 100) if tiny else inputs.dataset(12, 300)
-    k_best_networks(dataset, scope, budgets=inputs.BUDGETS)
+    k_best_networks(Request(dataset, methods=ALL, budgets=inputs.BUDGETS, scope=scope))
 
 
 _LISTED = partial(_ranked, Scope(k=20_000))

@@ -33,6 +33,7 @@ from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.solver.opening import Request
 
 BY_CELLS = Claim("bdeu", max_parents=4)
 
@@ -132,7 +133,7 @@ def _ordered(method: str, variables: int, tiny: bool) -> None:
 
 def _ordered_by_suzuki(tiny: bool) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(17, 2000)
-    suzuki.order_by_suzuki(dataset, tuple(range(dataset.variables)), Claim(), OrderMethods("suzuki"))
+    suzuki.order_by_suzuki(Request(dataset, methods=OrderMethods("suzuki")), tuple(range(dataset.variables)))
 
 
 def _single_misfits(tiny: bool) -> Work:

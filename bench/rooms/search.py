@@ -21,6 +21,7 @@ from extbnsl.search import targets as blocks
 from extbnsl.search import tasks
 from extbnsl.search.problem import LOW_BITS
 from extbnsl.search.runs import Nodes, Run, in_files_only, load_sources, run_in_memory, write_run
+from extbnsl.solver.opening import Request
 from extbnsl.solver.solve import solve
 
 BARE = Methods("static", fixing=False, ancestral=False, path_extension=False, polish=False)
@@ -31,16 +32,16 @@ CLOSELY = replace(BARE, lower_bound="auto", path_extension=True)
 def _solved(methods: Methods, tiny: bool) -> None:
     """A search, which tiny problems take only with the static bound."""
     if tiny:
-        solve(inputs.random_scores(12, 20), Claim(), replace(methods, lower_bound="static"), inputs.BUDGETS)
+        solve(Request(inputs.random_scores(12, 20), Claim(), replace(methods, lower_bound="static"), inputs.BUDGETS))
     else:
-        solve(inputs.scores(24, 500), Claim(), methods, inputs.BUDGETS)
+        solve(Request(inputs.scores(24, 500), Claim(), methods, inputs.BUDGETS))
 
 
 def _ancestral(tiny: bool) -> None:
     """As if a long search were to come."""
     scores = inputs.scores(10, 100) if tiny else inputs.scores(26, 300)
     families = families_of(scores.parents, scores.costs)
-    limit = solve(scores, Claim(), budgets=inputs.BUDGETS).cost * (1 + 1e-9)
+    limit = solve(Request(scores, budgets=inputs.BUDGETS)).cost * (1 + 1e-9)
     with inputs.context() as context:
         multipliers = find_multipliers(families, None, 10, 1, context.workers)
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs)

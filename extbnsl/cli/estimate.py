@@ -54,16 +54,9 @@ def run(given: argparse.Namespace) -> int:
     ):
         from extbnsl.cli.outlook import document, lines
         from extbnsl.solver.estimate import estimate
+        from extbnsl.solver.opening import Request
 
-        found = estimate(
-            problem,
-            asked.claim,
-            methods,
-            asked.budgets,
-            given.scratch_dir,
-            effort=given.effort,
-            observer=observer,
-            stop=interrupts.stop,
-        )
+        wanted = asked._replace(place=Place(scratch_dir=given.scratch_dir))
+        found = estimate(Request(problem, *wanted), effort=given.effort, observer=observer, stop=interrupts.stop)
     say(json_text(document(found), indent=1) if given.json else "\n".join(lines(found)))
     return 0

@@ -97,15 +97,17 @@ def solve_in(
 def _finding(problem: "Data | LocalScores", asked: Asked) -> "Callable[..., Result]":
     """What finds the result, given an observer and when to stop; InputError if the problem is none for the claim."""
     from extbnsl.solver.families import check_claim
+    from extbnsl.solver.opening import Request
 
     check_claim(problem, asked.claim)
     if isinstance(asked.scope, Resamples):
         from extbnsl.solver.bootstrap import records_of
 
         records_of(problem, asked.methods)
-    scope = () if asked.scope is None else (asked.scope,)
     find = finder(asked.methods, asked.scope)
-    return partial(find, problem, *scope, asked.claim, asked.methods, asked.budgets, asked.place)
+    if isinstance(asked.methods, OrderMethods):
+        return partial(find, Request(problem, *asked._replace(scope=None)), asked.scope)
+    return partial(find, Request(problem, *asked))
 
 
 def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -> None:

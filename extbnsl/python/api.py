@@ -116,13 +116,16 @@ def order(data: Any, order: Sequence[str], **options: Any) -> "Result":
     """
     from extbnsl.data import Data
     from extbnsl.orders.given import places_of, positions
+    from extbnsl.solver.opening import Request
 
     with _told_in_python():
         dataset = _problem_from(data, options)
         if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
         places = positions(places_of(order), dataset.names, "order", dataset.source)
-        return _found(dataset, options, made_of(OrderMethods, options), places)
+        methods = made_of(OrderMethods, options)
+        asked = Request(dataset, _claim_from(options), methods, made_of(Budgets, options))
+        return finder(methods)(asked, places, observer=_observer_from(options))
 
 
 @keywords(declared(ApproximateMethods), QUESTION, without(BUDGETS, "disk", "time_limit"), TABLE, TELLING)
@@ -210,28 +213,22 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
         When a network is asked for, and memory or time do not do for it.
     """
     from extbnsl.solver.k_best import networks_best_first
+    from extbnsl.solver.opening import Request
 
     with _told_in_python():
-        return networks_best_first(
-            _problem_from(data, options),
-            _claim_from(options),
-            replace(ALL, seed=made_of(Methods, options).seed),
-            made_of(Budgets, options),
-            observer=_observer_from(options),
-        )
+        problem, claim = _problem_from(data, options), _claim_from(options)
+        methods = replace(ALL, seed=made_of(Methods, options).seed)
+        asked = Request(problem, claim, methods, made_of(Budgets, options))
+        return networks_best_first(asked, observer=_observer_from(options))
 
 
 def _found(problem: "Data | LocalScores", options: Mapping[str, Any], methods: Options, scope: Any = None) -> Any:
     """The answer to a question that is asked of this problem by these methods."""
-    return finder(methods, scope)(
-        problem,
-        *(() if scope is None else (scope,)),
-        _claim_from(options),
-        methods,
-        made_of(Budgets, options),
-        made_of(Place, options),
-        observer=_observer_from(options),
-    )
+    from extbnsl.solver.opening import Request
+
+    budgets, place = made_of(Budgets, options), made_of(Place, options)
+    asked = Request(problem, _claim_from(options), methods, budgets, place, scope)
+    return finder(methods, scope)(asked, observer=_observer_from(options))
 
 
 @contextlib.contextmanager

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from extbnsl.core.claims import HEURISTIC, Claim
+from extbnsl.core.claims import HEURISTIC
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import IncumbentFound, Observer, ignore
 from extbnsl.core.figures import format_cost, format_gap, in_full
 from extbnsl.data import Data
 from extbnsl.files.manifest import APPROXIMATE
-from extbnsl.machine.budgets import Budgets, Deadline, Granted
+from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.orders.population import METHODS, Improve, Population, search_lists
@@ -18,10 +18,8 @@ from extbnsl.solver.approximation import ApproximateCommits, Times
 from extbnsl.solver.components import raised_bound
 from extbnsl.solver.families import given_scores
 from extbnsl.solver.gathered import ApproximateRun, Gathered, gathered_families
-from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
-from extbnsl.solver.place import Place
 
 TIME = 60.0  # seconds, unless others are given
 BOUNDING = 0.2  # of the time that is left, for the lower bound, where all families are known
@@ -32,17 +30,9 @@ FEW_VARIABLES, FEW_ROUNDS = 12, 5  # whose best order is found in so many rounds
 
 
 def approximate_network(
-    problem: Data | LocalScores,
-    claim: Claim = Claim(),
-    methods: ApproximateMethods = ApproximateMethods(),
-    budgets: Budgets = Budgets(time_limit=TIME),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-    improve: Improve | None = None,
+    asked: Request, *, observer: Observer = ignore, stop: StopSignal = never, improve: Improve | None = None
 ) -> Result:
-    """The best network that is found within the time limit, or TIME.
+    """The best network that is found within the time limit, or TIME, by `ApproximateMethods`.
 
     The status is 'heuristic' when the time is used, or for few variables after some rounds. `stop` is polled; a reason
     other than None ends the search with that status and the best network so far. The lower bound holds for every
@@ -52,10 +42,10 @@ def approximate_network(
     program's own METHODS. Raises InputError for unusable arguments, BudgetError if the memory does not do,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    given = problem if isinstance(problem, Data) else given_scores(problem, claim)
-    budgets = replace(budgets, time_limit=budgets.time_limit or TIME)
     # the fingerprint is not that of what --max-parents leaves of local scores
-    asked = Request(problem, claim, methods, budgets, place, APPROXIMATE)
+    given = asked.problem if isinstance(asked.problem, Data) else given_scores(asked.problem, asked.claim)
+    budgets = replace(asked.budgets, time_limit=asked.budgets.time_limit or TIME)
+    asked = replace(asked, budgets=budgets, kind=APPROXIMATE)
     with opened(asked, ApproximateCommits, observer=observer, stop=stop) as run:
         commits = run.commits
         standing = commits.standing
@@ -64,14 +54,14 @@ def approximate_network(
             observer(IncumbentFound(standing.best.cost, standing.lower_bound))
         commits.commit_or_stop()
         if not standing.done:
-            _searched(gathered_families(given, run), run, improve or METHODS[methods.search])
+            _searched(gathered_families(given, run), run, improve or METHODS[asked.methods.search])
         interrupted = run.stop()
         if interrupted is not None:
             commits.last_commit(interrupted)  # what it takes on disk is part of the result
         result = _result(given, interrupted or HEURISTIC, run)
         if interrupted is None:
             commits.finish(HEURISTIC)  # not before the network is verified
-    return replace(result, digest=problem.fingerprint)
+    return replace(result, digest=asked.problem.fingerprint)
 
 
 def _times(problem: Data | LocalScores, used: float, granted: Granted) -> Times:

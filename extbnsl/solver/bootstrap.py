@@ -22,7 +22,7 @@ from extbnsl.files.atomic import Journal, read_lines
 from extbnsl.files.manifest import BOOTSTRAP
 from extbnsl.files.names import RESAMPLES
 from extbnsl.files.shelf import Shelf
-from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, format_size
+from extbnsl.machine.budgets import MINIMUM_MEMORY, format_size
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.measured import standardised
@@ -120,18 +120,8 @@ def _damaged(path: Path, line: int) -> RunDirectoryError:
 RESAMPLE_WORDS = "resample", "resamples"
 
 
-def bootstrap_network(
-    problem: Data | LocalScores,
-    scope: Resamples,
-    claim: Claim = Claim(),
-    methods: Methods = Methods(),
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> Result:
-    """The network of least cost, as `solve` finds it, and what the networks of resamples say of its arcs.
+def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> Result:
+    """The network of least cost, as `solve` finds it, and what the networks of `Resamples` say of its arcs.
 
     Each resample is solved by the same claim and within the same budgets, one after the other, with all threads; it is
     a function of the records, the seed and its number. The status is 'optimal' if the network of the data is proved
@@ -141,12 +131,12 @@ def bootstrap_network(
     Raises as `solve` does, and InputError for local scores, which have no records, and, before anything is solved, for
     a resample of numbers that no Gaussian fits: a column may vary in the data and not there.
     """
+    scope, claim = asked.scope, asked.claim
     scope.check()
-    dataset = records_of(problem, methods)
-    asked = Request(dataset, claim, methods, budgets, place, BOOTSTRAP, scope)
+    dataset, asked = records_of(asked.problem, asked.methods), replace(asked, kind=BOOTSTRAP)
     with (
-        opened(asked, Commits, methods, observer=observer, stop=stop) as run,
-        taken_at(place, dataset.names, scope.bootstrap) as taken,
+        opened(asked, Commits, asked.methods, observer=observer, stop=stop) as run,
+        taken_at(asked.place, dataset.names, scope.bootstrap) as taken,
     ):
         run.commits.commit()
         if isinstance(dataset, Numbers):

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import pattern_bytes
-from extbnsl.core.claims import Claim
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import Event, Observer, StageAdvanced, ignore
@@ -23,7 +22,7 @@ from extbnsl.data import Data
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import temporary_store
 from extbnsl.kernels.varsets import WORD_BITS
-from extbnsl.machine.budgets import Budgets, Deadline, Granted
+from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
@@ -32,13 +31,11 @@ from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import COMPILING, Context, Stages
 from extbnsl.proof.guide import Guide, Guided, guided_problem, may_polish, tables_fit
-from extbnsl.proof.methods import Methods
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.prove import PieceSteps, solve_pieces
 from extbnsl.proof.searching import fixed_memory, least_room
 from extbnsl.proof.solving import Solving
 from extbnsl.proof.standing import Standing
-from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
@@ -47,8 +44,7 @@ from extbnsl.search.state import SearchState
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
-from extbnsl.solver.opening import tell
-from extbnsl.solver.place import Place
+from extbnsl.solver.opening import Request, tell
 
 EFFORT = 60.0  # seconds
 BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
@@ -58,27 +54,18 @@ CountedSoFar = tuple[int, float]  # varsets counted so far, and when
 
 
 def estimate(
-    problem: Data | LocalScores,
-    claim: Claim = Claim(),
-    methods: Methods = Methods(),
-    budgets: Budgets = Budgets(),
-    scratch: Path | None = None,
-    *,
-    effort: float = EFFORT,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
+    asked: Request, *, effort: float = EFFORT, observer: Observer = ignore, stop: StopSignal = never
 ) -> Estimate:
-    """What `solve` would need with the same arguments, found out in about `effort` seconds; no file stays.
+    """What `solve` would need for the same, found out in about `effort` seconds; no file stays.
 
-    What exceeds the memory goes to files below `scratch`, or else where temporary files go. The kernels are loaded
-    before the effort begins. A `stop` ends it early, with what is known then. Raises InputError for unusable arguments.
+    What exceeds the memory goes to files below the scratch folder, or else where temporary files go. The kernels are
+    loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError for unusable
+    arguments.
     """
-    place = Place(scratch_dir=scratch)
-    for value in (claim, methods, budgets, place):
-        value.check()
+    asked.check()
     if not effort > 0:
         raise InputError(f"effort: {effort} is not a positive number of seconds.")
-    granted = budgets.granted(Path())
+    granted = asked.budgets.granted(Path())
     counted: dict[int, CountedSoFar] = {}
 
     def observe(event: Event) -> None:
@@ -86,17 +73,16 @@ def estimate(
             counted[event.level] = (event.done, clock())
         observer(event)
 
-    with temporary_store(scratch) as store, Workers(granted.threads, stop) as workers:
+    with temporary_store(asked.place.scratch_dir) as store, Workers(granted.threads, stop) as workers:
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
-        tell(problem, observe)
-        context = Context(workers, stages, granted.memory, methods, store, shelf)
+        tell(asked.problem, observe)
+        context = Context(workers, stages, granted.memory, asked.methods, store, shelf)
         commits = Commits(Standing(), context)
-        return _estimated(problem, claim, granted, counted, Deadline.after(effort), context, commits)
+        return _estimated(asked, granted, counted, Deadline.after(effort), context, commits)
 
 
 def _estimated(
-    problem: Data | LocalScores,
-    claim: Claim,
+    asked: Request,
     granted: Granted,
     counted: Mapping[int, CountedSoFar],
     deadline: Deadline,
@@ -106,7 +92,7 @@ def _estimated(
     """The estimate, found out until the deadline; counted: see `_unfinished`."""
     stop = context.workers.stop
     with _until(deadline, stop, context) as limited:
-        began = clock()
+        began, problem, claim = clock(), asked.problem, asked.claim
         survivors = find_survivors(problem, claim, limited, commits)
         if survivors.stopped is not None:
             limits = counting_limits(problem, claim) if isinstance(problem, Data) else np.zeros(0, np.int64)

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, Claim, tolerance
+from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, ignore
-from extbnsl.data import Data
 from extbnsl.files.manifest import K_BEST
-from extbnsl.kbest.scope import ALL, KEEPS_ONE, Scope
+from extbnsl.kbest.scope import KEEPS_ONE, Scope
 from extbnsl.kernels.varsets import unpack
-from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
@@ -37,25 +35,14 @@ from extbnsl.solver.listing import (
 )
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import Solution, concluded
-from extbnsl.solver.place import Place
 from extbnsl.solver.ranking import FoundNetworks, RankingCommits, costed_networks, ranked_result
 
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
 Parents = tuple[tuple[int, ...], ...]  # of a network
 
 
-def k_best_networks(
-    problem: Data | LocalScores,
-    scope: Scope,
-    claim: Claim = Claim(),
-    methods: Methods = ALL,
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> KBestResult:
-    """The best networks, each once, best first, and what they say together.
+def k_best_networks(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> KBestResult:
+    """The best networks of a `Scope`, each once, best first, and what they say together, by methods such as ALL.
 
     All networks within a slack of a good one are found, the optimum among them; where these are fewer than k, all
     within a larger one. `stop` is polled; a reason other than None, or the end of a budget, leaves the networks within
@@ -66,23 +53,17 @@ def k_best_networks(
     same cost or the disk is full before there is a network, RunDirectoryError if the state does not belong to the
     problem or is damaged.
     """
-    check_methods(methods)
-    asked = Request(problem, claim, methods, budgets, place, K_BEST, scope)
-    with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
+    check_methods(asked.methods)
+    asked = replace(asked, kind=K_BEST)
+    with opened(asked, RankingCommits, asked.methods, observer=observer, stop=stop) as run:
         run.commits.commit()
         solution, status = _solved(run)
         result = concluded(run, solution, None if status == OPTIMAL else status)
-    return ranked_result(replace(result, status=status), run.commits.standing, scope)
+    return ranked_result(replace(result, status=status), run.commits.standing, asked.scope)
 
 
 def networks_best_first(
-    problem: Data | LocalScores,
-    claim: Claim = Claim(),
-    methods: Methods = ALL,
-    budgets: Budgets = Budgets(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
+    asked: Request, *, observer: Observer = ignore, stop: StopSignal = never
 ) -> Iterator[CostedNetwork]:
     """All networks, each once, best first, for as long as the caller wants more.
 
@@ -90,14 +71,14 @@ def networks_best_first(
     these are used up. Networks that cost the same come one after the other; there may be millions. Raises as
     `k_best_networks`, and BudgetError when the time, or a budget, does not do for the next one.
     """
-    check_methods(methods)
-    asked = Request(problem, claim, methods, budgets, kind=K_BEST, scope=Scope(AT_ONCE))
+    check_methods(asked.methods)
+    asked = replace(asked, kind=K_BEST, scope=Scope(AT_ONCE))
     asked.check()
-    return _given(asked, methods, observer, stop)
+    return _given(asked, observer, stop)
 
 
-def _given(asked: Request, methods: Methods, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
-    with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
+def _given(asked: Request, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
+    with opened(asked, RankingCommits, asked.methods, observer=observer, stop=stop) as run:
         standing, k = run.commits.standing, AT_ONCE
         given, tied = 0, set[Parents]()  # how many have been given, and which of them cost as much as the last one
         try:

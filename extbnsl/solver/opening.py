@@ -34,17 +34,17 @@ class Request:
     problem: data, or local scores of any kind.
     claim, methods: among which networks, and how: options.
     budgets, place: within which, and where.
-    kind: of manifest.KINDS.
     scope: which networks or how many resamples, for the kinds that have one: options.
+    kind: of manifest.KINDS, as the question says that is asked.
     """
 
     problem: Data | LocalScores
-    claim: Claim
-    methods: Any
-    budgets: Budgets
+    claim: Claim = Claim()
+    methods: Any = Methods()
+    budgets: Budgets = Budgets()
     place: Place = Place()
-    kind: str = SOLVE
     scope: Any = None
+    kind: str = SOLVE
 
     def check(self) -> None:
         """Raise InputError for values that cannot be, and RunDirectoryError for a state of another problem."""

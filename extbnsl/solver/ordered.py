@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from extbnsl.core.claims import HEURISTIC, Claim
+from extbnsl.core.claims import HEURISTIC
 from extbnsl.core.events import Observer, ignore
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data
-from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.ordered.choosing import (
@@ -21,27 +20,23 @@ from extbnsl.parents.ordered.choosing import (
     enumerate_parents,
     order_problem,
 )
-from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN, OrderMethods
+from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN
 from extbnsl.proof.commits import Commits
 from extbnsl.results.result import Result
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, result_of
-from extbnsl.solver.place import Place
 
 
 def order_network(
-    data: Data,
+    asked: Request,
     order: Sequence[int],
-    claim: Claim = Claim(),
-    methods: OrderMethods = OrderMethods(),
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
     *,
     observer: Observer = ignore,
     stop: StopSignal = never,
     search: Search | None = None,
 ) -> Result:
-    """The network in which each variable has its best parents, or those of K3, among the variables before it.
+    """The network of data in which each variable has its best parents, or those of K3, among the variables before it,
+    by `OrderMethods`.
 
     order: all variables, each once. The status is 'heuristic', since another order may have a better network; whether
     no network of this order costs less is `order_optimal`. The lower bound holds for every network. `stop` is polled; a
@@ -49,9 +44,11 @@ def order_network(
     found for each variable is in the statistics. search: that of the method, if it is a published one to compare with.
     Raises InputError for unusable arguments, BudgetError if the memory does not do.
     """
-    asked = Request(data, claim, methods, replace(budgets, disk=0), place)
+    asked = replace(asked, budgets=replace(asked.budgets, disk=0))
     asked.check()
-    problem = order_problem(data, order, claim, methods, search)
+    data, claim = asked.problem, asked.claim
+    assert isinstance(data, Data), "local scores have no order that they keep to"
+    problem = order_problem(data, order, claim, asked.methods, search)
     with opened(asked, Commits, observer=observer, stop=stop, kept=False) as run:
         workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
         lower_bound = math.fsum(bounds_of_children(data, claim, workers))

@@ -2,39 +2,23 @@
 local scores alone.
 """
 
-from pathlib import Path
-
-from extbnsl.core.claims import Claim
 from extbnsl.core.events import Observer, ignore
-from extbnsl.data import Data, Dataset
-from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.methods import Methods
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import before_a_stop, find_survivors
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import Solution, concluded
-from extbnsl.solver.place import Place
 
 
-def solve(
-    problem: Data | LocalScores,
-    claim: Claim = Claim(),
-    methods: Methods = Methods(),
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> Result:
-    """The network of least cost, with the proof or the bounds that were reached.
+def solve(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> Result:
+    """The network of least cost, with the proof or the bounds that were reached, by `Methods`.
 
-    `problem`: data, or local scores of any kind. `stop` is polled; a reason other than None ends the solve with that
+    `stop` is polled; a reason other than None ends the solve with that
     status. In a run directory the state is committed at the beginning, about once a minute and at the end; a state that
     is resumed must be of the same problem, claim and methods. What is spent of the time limit already is not granted
     again; it does not count the time in which kernels are compiled.
@@ -42,10 +26,9 @@ def solve(
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    asked = Request(problem, claim, methods, budgets, place)
-    with opened(asked, Commits, methods, observer=observer, stop=stop) as run:
+    with opened(asked, Commits, asked.methods, observer=observer, stop=stop) as run:
         run.commits.commit()
-        survivors = find_survivors(problem, claim, run.context, run.commits)
+        survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits)
         solution, stopped = solved(survivors, run.context, run.commits)
         return concluded(run, solution, stopped)
 
@@ -63,23 +46,14 @@ def solved(survivors: Survivors, context: Context, commits: Commits) -> tuple[So
     return Solution(survivors, found, tuple(parts)), stopped
 
 
-def compute_scores(
-    dataset: Dataset,
-    claim: Claim = Claim(),
-    budgets: Budgets = Budgets(),
-    scratch: Path | None = None,
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> LocalScores:
-    """The surviving local scores of `dataset`: every family that can be in an optimal network.
+def compute_scores(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> LocalScores:
+    """The surviving local scores of data: every family that can be in an optimal network.
 
-    What exceeds the memory goes to files below `scratch`, or else where temporary files go. Raises Stopped if `stop` or
-    the time limit says so or the memory does not do, InputError for unusable arguments.
+    What exceeds the memory goes to files below the scratch folder, or else where temporary files go. Raises Stopped if
+    `stop` or the time limit says so or the memory does not do, InputError for unusable arguments.
     """
-    asked = Request(dataset, claim, Methods(), budgets, Place(scratch_dir=scratch))
     with opened(asked, Commits, observer=observer, stop=stop) as run:
-        survivors = find_survivors(dataset, claim, run.context, run.commits)
+        survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits)
     if survivors.stopped is not None:
         raise Stopped(survivors.stopped)
     return survivors.scores

@@ -121,9 +121,9 @@ def test_places_that_cannot_be_used_are_named_before_any_work(capsys, solving, f
 def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, solving, solved):
     got = {}
 
-    def record(problem, *given, observer, stop):
+    def record(given, observer, stop):
         options = flattened(given)
-        got.update(options, problem=problem)
+        got.update(options, problem=given.problem)
         observer(events.Warned("a is constant"))
         assert stop() is None
         return solved
@@ -428,8 +428,8 @@ def test_a_proved_network_leaves_no_gap(capsys):
 
 @pytest.mark.parametrize(("phase", "continues"), [("search", True), ("done", False)])
 def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, solving, solved, phase, continues):
-    def stop(*given, observer, **__):
-        run_folder = given[-1].run_folder
+    def stop(asked, observer, **__):
+        run_folder = asked.place.run_folder
         observer(events.StageStarted("search", ""))
         commit(run_folder, phase=phase, status="not_proved")
         return dataclasses.replace(solved, status="not_proved")
@@ -441,8 +441,8 @@ def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, solving, solved, p
 
 @pytest.mark.parametrize("error", [BudgetError("The disk is full."), MemoryError()])
 def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, solving, error):
-    def fail(*given, observer, **__):
-        run_folder = given[-1].run_folder
+    def fail(asked, observer, **__):
+        run_folder = asked.place.run_folder
         observer(events.StageStarted("search", ""))
         commit(run_folder)
         raise error
@@ -575,8 +575,8 @@ import extbnsl.solver.solve
 from extbnsl.cli import main
 from extbnsl.core.events import StageStarted
 real = extbnsl.solver.solve.solve
-def waiting(problem, *given, observer, stop):
-    result = real(problem, *given)
+def waiting(asked, observer, stop):
+    result = real(asked)
     observer(StageStarted("search", ""))
     print("ready", flush=True)
     while stop() is None or STUBBORN:

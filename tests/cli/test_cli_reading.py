@@ -87,15 +87,15 @@ def test_a_signal_while_reading_ends_at_once_and_leaves_nothing(number):
 def test_scratch_files_go_where_they_are_to_go(monkeypatch, command, named):
     asked = []
 
-    def take(problem, *given, **_):
-        asked.extend(given)
+    def take(request, **_):
+        asked.append(request.place.scratch_dir)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"extbnsl.solver.{named}", take)
     os.mkdir("large")
     output = ["-o", "out.jkl"] if command == "score" else []
     assert main([command, "data.csv", "--scratch-dir", "large", *output]) == 130
-    assert Path("large") in asked
+    assert asked == [Path("large")]
 
 
 @pytest.mark.parametrize("option", ["--na", "--columns", "--drop", "--discrete", "--discretise", "--no-header"])

@@ -3,6 +3,16 @@
 import math
 
 import numpy as np
+from asking import (
+    approximate_network,
+    bootstrap_network,
+    compute_scores,
+    k_best_networks,
+    order_network,
+    rank_by_bn_graph,
+    solve,
+    solve_by,
+)
 from cases import EVERY_SCORE, PRICED, claim_by
 from knowing import admitted, random_knowledge
 
@@ -12,19 +22,12 @@ from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.data.resampling import resampling_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
-from extbnsl.lab.baselines.ranking import rank_by_bn_graph
-from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.orders.given import positions
 from extbnsl.parents.ordered.methods import SEARCHES as ORDER_METHODS
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import LOWER_BOUNDS, Methods
-from extbnsl.python.api import finder
-from extbnsl.solver.approximate import approximate_network
-from extbnsl.solver.bootstrap import bootstrap_network
-from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.methods import SELECTIONS, ApproximateMethods
 from extbnsl.solver.resamples import Resamples
-from extbnsl.solver.solve import compute_scores, solve
 from fuzz import truth
 from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
 from fuzz.score_checks import SECONDS, budgets_of, check_ranked, method_options, methods_of, pick, pressed, some, within
@@ -142,7 +145,7 @@ def _order(asked, data, options, rng):
     least = truth.order_cost(asked.costs, order)
     try:
         chosen = positions(names, data.names, "order", "data")
-        result = finder(OrderMethods(method))(data, chosen, asked.claim, OrderMethods(method), budgets_of(options))
+        result = order_network(data, chosen, asked.claim, OrderMethods(method), budgets_of(options))
     except InputError as error:
         fits = method in ("auto", "enumeration") and math.isfinite(least)
         hold(not fits, "refused", str(error))
@@ -164,7 +167,7 @@ def _approximate(asked, data, options, rng):
 
 def _score(asked, data, options, rng):
     """What survives costs what is said, is not dominated, and holds all that is clearly not."""
-    scores = compute_scores(data, asked.claim, budgets_of(options))
+    scores = compute_scores(data, asked.claim, budgets=budgets_of(options))
     wanted = truth.undominated(asked.costs, asked.slack)
     perhaps = truth.undominated(asked.costs, -asked.slack)
     for x, (parents, costs) in enumerate(zip(scores.parents, scores.costs, strict=True)):

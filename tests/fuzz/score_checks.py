@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from asking import approximate_network, k_best_networks, networks_best_first, rank_by_bn_graph, solve, solve_by
 from knowing import admitted, random_knowledge
 from patching import SMALL_SEARCH, everything_pays, poor_incumbents, searchable, sized
 from survival import spilling
@@ -30,16 +31,11 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
-from extbnsl.lab.baselines.ranking import rank_by_bn_graph
-from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets, cpu_seconds
 from extbnsl.machine.workers import never
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.python.api import finder
-from extbnsl.solver.k_best import k_best_networks, networks_best_first
 from extbnsl.solver.methods import SEARCHES, ApproximateMethods
 from extbnsl.solver.place import Place
-from extbnsl.solver.solve import solve
 from fuzz import truth
 from fuzz.made_scores import random_score_file, tied_score_file
 from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
@@ -469,7 +465,7 @@ def check_approximate(file, options, rng):
     if scores is None:
         return
     methods = ApproximateMethods(search=options.get("search", "memetic"), seed=options.get("seed", 0))
-    result = finder(methods)(scores, Claim(), methods, budgets_of(options, time_limit=0.3))
+    result = approximate_network(scores, Claim(), methods, budgets_of(options, time_limit=0.3))
     check_solved(file, result, scores)
     hold(result.status == HEURISTIC, "status", result.status)
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks, solve
 
 from extbnsl.cli.parser import usage_error
 from extbnsl.kbest.scope import Scope
-from extbnsl.solver.k_best import k_best_networks
-from extbnsl.solver.solve import solve
 from fuzz import truth
 from fuzz.command import Campaign, keep, main
 from fuzz.kinds import KINDS, Trial, trial_at, trial_from

@@ -6,6 +6,7 @@ import time
 import naive
 import numpy as np
 import pytest
+from asking import approximate_network
 from cases import dataset_of, random_dataset, random_families, scores_of
 
 from extbnsl.core import compiling, events
@@ -18,7 +19,6 @@ from extbnsl.orders.population import DEFAULT, METHODS
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import SELECTIONS as EXPLORED
 from extbnsl.solver import approximation, gathered
-from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.methods import AUTO, SEARCHES, SELECTIONS, ApproximateMethods
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify

@@ -9,6 +9,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
+from asking import approximate_network
 from cases import dataset_of, random_dataset, random_families, random_numbers, scores_of
 from disk import Killed
 from patching import rounds_of_search, running_out, sized
@@ -23,7 +24,6 @@ from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.machine.budgets import Budgets
 from extbnsl.solver import approximate, approximation
-from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.approximation import reopened
 from extbnsl.solver.gathered import CountingTime
 from extbnsl.solver.methods import ApproximateMethods

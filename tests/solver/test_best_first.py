@@ -6,6 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import networks_best_first
 from cases import random_dataset, random_families, scores_of
 from patching import called_by
 
@@ -14,7 +15,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
-from extbnsl.solver.k_best import AT_ONCE, networks_best_first
+from extbnsl.solver.k_best import AT_ONCE
 
 ONE = Budgets(threads=1, memory=1 << 30)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
+from asking import bootstrap_network
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset
 from knowing import admitted, random_knowledge
 
@@ -27,7 +28,7 @@ from extbnsl.networks.network import Network, cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
 from extbnsl.solver import bootstrap
-from extbnsl.solver.bootstrap import bootstrap_network, taken_at
+from extbnsl.solver.bootstrap import taken_at
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 

@@ -10,6 +10,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
+from asking import approximate_network, bootstrap_network
 from cases import numbers_of, random_numbers, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,8 +37,6 @@ from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
 from extbnsl.scores.determinants import unexplained
 from extbnsl.solver import bootstrap
-from extbnsl.solver.approximate import approximate_network
-from extbnsl.solver.bootstrap import bootstrap_network
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.resamples import Resamples
 from extbnsl.verify.rescoring import family_cost

@@ -6,6 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks, solve
 from cases import dataset_of, random_dataset, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,14 +15,12 @@ from patching import running_out
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import read_csv
-from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.scope import ALL, Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.solver import k_best
-from extbnsl.solver.k_best import ALL, k_best_networks
-from extbnsl.solver.solve import solve
 from extbnsl.verify.rescoring import score_network
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))

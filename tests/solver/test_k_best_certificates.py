@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import EVERY_SCORE, claim_by, random_dataset, random_families, random_numbers, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from extbnsl.core.codec import json_text
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify.certificate import Pass, Search
 from extbnsl.verify.recount import CUTS, SEARCH
 from extbnsl.verify.rescoring import family_cost

@@ -10,6 +10,7 @@ from functools import cache
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import dataset_of, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,6 @@ from extbnsl.core.claims import OPTIMAL, Claim
 from extbnsl.core.errors import InputError
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
-from extbnsl.solver.k_best import k_best_networks
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 ONE = Budgets(threads=1, memory=1 << 30)

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import dataset_of, random_dataset, random_families, scores_of
 from disk import Killed
 from patching import COMMIT_ALWAYS, fast_disk, running_out, sized
@@ -23,7 +24,6 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped
-from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
 from extbnsl.solver.ranking import RankingCommits
 

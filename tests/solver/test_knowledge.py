@@ -6,6 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import order_network, solve
 from cases import EVERY_SCORE, PRICED, claim_by, random_dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,8 +18,6 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.solver.ordered import order_network
-from extbnsl.solver.solve import solve
 from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 

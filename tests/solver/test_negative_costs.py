@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import chained_numbers, random_families, scores_of
 from flat import solve
 
@@ -11,7 +12,6 @@ from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify.statement import verify_optimality
 
 

@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from asking import order_network
 from cases import dataset_of, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +12,6 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.python.api import finder
-from extbnsl.solver.ordered import order_network
 from extbnsl.verify.verdict import verify
 
 ONE = Budgets(threads=1)
@@ -72,7 +71,7 @@ def test_what_is_stopped_at_once_has_a_network_and_a_bound_all_the_same(reason):
 def test_what_is_found_depends_on_nothing_but_the_question():
     dataset = random_dataset(np.random.default_rng(8), 14, 400)
     results = [
-        finder(methods)(dataset, range(14), Claim(), methods, Budgets(threads=threads))
+        order_network(dataset, range(14), Claim(), methods, Budgets(threads=threads))
         for methods in (OrderMethods("dfbnb-k3", "own"), OrderMethods("dfbnb-k3", "fixed"), OrderMethods("suzuki"))
         for threads in (1, 2)
     ]

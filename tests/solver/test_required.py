@@ -9,6 +9,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import solve, solve_by
 from cases import claim_by, dataset_of, random_dataset
 from knowing import admitted, random_knowledge
 
@@ -17,10 +18,8 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.lab.baselines.methods import BASELINES, BaselineMethods
-from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.constraints import constraints_of
-from extbnsl.solver.solve import solve
 
 ONE = Budgets(threads=1)
 

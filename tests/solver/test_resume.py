@@ -41,8 +41,8 @@ def asked(solving, solved):
     """What solve was asked for, filled when the fake in its place is called; its `status` is to be set."""
     got = {"status": "optimal"}
 
-    def fake(problem, *given, observer, stop):
-        got.update(flattened(given), problem=problem)
+    def fake(given, observer, stop):
+        got.update(flattened(given), problem=given.problem)
         observer(events.StageStarted("search", ""))
         return dataclasses.replace(solved, status=got["status"])
 

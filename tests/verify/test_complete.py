@@ -6,6 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.scores.local import local_scores
-from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify.certificate import NO_CUTS, Pass, TooMuch
 from extbnsl.verify.complete import Question, networks_below
 from extbnsl.verify.demands import demands_of

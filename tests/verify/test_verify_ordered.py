@@ -5,6 +5,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
+from asking import order_network
 from cases import EVERY_SCORE, claim_by, cost_of_order, random_dataset, random_numbers
 from knowing import admitted, random_knowledge
 from patching import sized
@@ -12,7 +13,6 @@ from patching import sized
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.solver.ordered import order_network
 from extbnsl.solver.outcome import bounds_of_children
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.rescoring import least_cost

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import dataset_of, random_dataset, random_families, scores_of
 from forge.consistent import renumbered
 
@@ -25,7 +26,6 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results.reading import read_networks
-from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import others
 from extbnsl.verify.listed import MOST_SAID, class_key, cycle_of, network_key, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked

@@ -23,6 +23,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.local import LocalScores
+from extbnsl.solver.opening import Request
 from extbnsl.solver.solve import solve
 
 TABLE = 12  # variables that remain: so few are solved by a table of all their sets, faster than solve begins
@@ -109,7 +110,7 @@ def remaining(scores: LocalScores, left: Sequence[int]) -> LocalScores:
 
 def _by_solve(scores: LocalScores, stop: StopSignal) -> Sequence[int]:
     """An optimal order, by the solver."""
-    result = solve(scores, budgets=Budgets(threads=1, memory=MEMORY), stop=stop)
+    result = solve(Request(scores, budgets=Budgets(threads=1, memory=MEMORY)), stop=stop)
     if result.status != OPTIMAL:
         raise Stopped(result.status)
     return result.order

@@ -16,7 +16,6 @@ from extbnsl.data import Data, Dataset
 from extbnsl.files.manifest import K_BEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.bn_graph import (
     BnGraphResult,
     Limits,
@@ -24,11 +23,9 @@ from extbnsl.lab.baselines.bn_graph import (
     check_variables,
     needed_families_within,
 )
-from extbnsl.lab.baselines.methods import BaselineMethods
 from extbnsl.lab.baselines.outcome import network_of
 from extbnsl.lab.parent_limits.limits import limit_problem
 from extbnsl.lab.parent_limits.permutations import choices, parent_limits, score_list_bytes
-from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.source import source_of
@@ -38,25 +35,14 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import given_scores
 from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
-from extbnsl.solver.place import Place
 from extbnsl.solver.ranking import Ranking, RankingCommits, found_of, ranked_result
 
 SLACK = 8.0  # nats within which the search gets all families at first
 NODE_BYTES = 500  # about what a network in the search takes
 
 
-def rank_by_bn_graph(
-    problem: Data | LocalScores,
-    scope: Scope,
-    claim: Claim,
-    methods: BaselineMethods,
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> KBestResult:
-    """The k best networks; without checkpoints and without a certificate.
+def rank_by_bn_graph(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> KBestResult:
+    """The k best networks of a `Scope`, by `BaselineMethods`; without checkpoints and without a certificate.
 
     The families are those within some nats of the best of their subsets, and within more if the k best need that. The
     statistics have what Tables 1 and 2 of the paper have: the parent limit p that its theorems give for k, what a list
@@ -65,7 +51,8 @@ def rank_by_bn_graph(
 
     Raises InputError for unusable arguments, and for a scope that the method does not have.
     """
-    asked = Request(problem, claim, methods, replace(budgets, disk=0), place, K_BEST, scope)
+    asked = replace(asked, budgets=replace(asked.budgets, disk=0), kind=K_BEST)
+    problem, claim, methods, scope = asked.problem, asked.claim, asked.methods, asked.scope
     asked.check()
     if scope.k is None or scope.within_factor is not None or scope.classes:
         raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")

@@ -18,7 +18,6 @@ from extbnsl.lab.baselines.external.running import answer_of
 from extbnsl.lab.baselines.external.task import Answer, Dialogue, Program, Task, cost_of, network_of_parents
 from extbnsl.lab.baselines.methods import BASELINES, EXTERNAL, BaselineMethods
 from extbnsl.lab.baselines.outcome import STAGE, Find, Outcome, network_of
-from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.surviving import Survivors
@@ -30,7 +29,6 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors, given_scores
 from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, claim_on, result_of
-from extbnsl.solver.place import Place
 
 DIALOGUES: dict[str, Dialogue] = {**by_scores.DIALOGUES, **by_data.DIALOGUES}
 
@@ -46,25 +44,16 @@ class Solved(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def solve_by(
-    problem: Data | LocalScores,
-    claim: Claim,
-    methods: BaselineMethods,
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> Result:
-    """The network of least cost, by a published method; without a certificate, and without checkpoints.
+def solve_by(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> Result:
+    """The network of least cost, by one of `BaselineMethods`; without a certificate, and without checkpoints.
 
     The families are counted, and pruned, as `solve` does, but for programs that take the data. `stop` is polled; a
     reason other than None, or the end of a budget, leaves the best network so far with that status. Raises InputError
     for unusable arguments, and ProgramError if a program of somebody else fails.
     """
+    problem, claim, methods = asked.problem, asked.claim, asked.methods
     _check_variables(problem, methods.method)
     proof = Methods(lower_bound=methods.lower_bound, seed=methods.seed)
-    asked = Request(problem, claim, methods, budgets, place)
     with opened(asked, Commits, proof, observer=observer, stop=stop, kept=False) as run:
         solved = _solved_by_program(run, methods) if methods.method in EXTERNAL else _solved(run, methods.method)
         result = result_of(problem, solved.found, claim_on(problem, claim), run.context.stages)

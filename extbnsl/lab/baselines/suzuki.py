@@ -8,30 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.core.claims import Claim
-from extbnsl.data import Data
 from extbnsl.kernels.compiler import borrowed, njit
-from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.ordered.levels import new_levels, push, smallest_after, split
-from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.parents.ordered.searches import may_win, new_incumbent, offer
 from extbnsl.results.result import Result
 from extbnsl.scores.penalty import added, family_penalty, grown
+from extbnsl.solver.opening import Request
 from extbnsl.solver.ordered import order_network
-from extbnsl.solver.place import Place
 
 
-def order_by_suzuki(
-    data: Data,
-    order: Sequence[int],
-    claim: Claim,
-    methods: OrderMethods,
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    **how: Any,
-) -> Result:
+def order_by_suzuki(asked: Request, order: Sequence[int], **how: Any) -> Result:
     """`order_network` with the parents of each variable searched by this method, which the methods name."""
-    return order_network(data, order, claim, methods, budgets, place, search=find_by_suzuki, **how)
+    return order_network(asked, order, search=find_by_suzuki, **how)
 
 
 @njit

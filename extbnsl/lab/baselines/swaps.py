@@ -10,20 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import Claim
-from extbnsl.data import Data
 from extbnsl.kernels.bits import assign
 from extbnsl.kernels.compiler import borrowed, inner, njit
-from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.acyclic import settle
 from extbnsl.orders.line import cost_along, cost_of, first_fitting, new_line, random_order, total_cost
 from extbnsl.orders.parent_lists import ParentLists
 from extbnsl.orders.population import Improve
 from extbnsl.results.result import Result
-from extbnsl.scores.local import LocalScores
 from extbnsl.solver.approximate import approximate_network
-from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.place import Place
+from extbnsl.solver.opening import Request
 
 CLIMBS = 20  # in a round
 
@@ -57,16 +52,9 @@ SEARCHES: dict[str, Improve] = {
 }
 
 
-def approximate_by_swaps(
-    problem: Data | LocalScores,
-    claim: Claim,
-    methods: ApproximateMethods,
-    budgets: Budgets,
-    place: Place = Place(),
-    **how: Any,
-) -> Result:
+def approximate_by_swaps(asked: Request, **how: Any) -> Result:
     """`approximate_network` with orders searched by one of these SEARCHES."""
-    return approximate_network(problem, claim, methods, budgets, place, improve=SEARCHES[methods.search], **how)
+    return approximate_network(asked, improve=SEARCHES[asked.methods.search], **how)
 
 
 @inner

@@ -5,6 +5,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import solve, solve_by
 from cases import dataset_of, random_dataset, random_families, scores_of
 from portions import first
 from real import assert_proved, optima
@@ -13,10 +14,8 @@ import extbnsl
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim, tolerance
 from extbnsl.core.errors import InputError
 from extbnsl.lab.baselines.methods import BASELINES, BaselineMethods, methods_named
-from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import LOWER_BOUNDS, Methods
-from extbnsl.solver.solve import solve
 from extbnsl.verify.verdict import verify
 
 WAYS = [

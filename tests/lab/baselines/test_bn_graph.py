@@ -5,6 +5,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
+from asking import k_best_networks
 from cases import dataset_of, random_dataset, random_families, scores_of, wishful
 
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT
@@ -15,7 +16,6 @@ from extbnsl.lab.baselines.bn_graph import Limits, best_by_bn_graph, needed_fami
 from extbnsl.lab.baselines.completions import Completions
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, never
-from extbnsl.solver.k_best import k_best_networks
 
 ONE = Budgets(threads=1, memory=1 << 30)
 

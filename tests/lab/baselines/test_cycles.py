@@ -5,6 +5,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
+from asking import solve
 from cases import random_families, scores_of, wishful
 from finding import begun_along, context_of, cost_of, needy, optimum_of, outcome_of, scores_of_threes
 from portions import first
@@ -13,7 +14,6 @@ from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.lab.baselines.cycles import CLOSED, FOUND, FULL, MORE, NODE_BYTES, Search, find
 from extbnsl.machine.workers import Workers
-from extbnsl.solver.solve import solve
 
 
 def constraints(search, node):

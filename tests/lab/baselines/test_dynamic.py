@@ -7,13 +7,13 @@ import os
 import naive
 import numpy as np
 import pytest
+from asking import solve_by
 from cases import random_dataset, random_families, scores_of
 from large import most_memory_of
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, Claim
 from extbnsl.lab.baselines import dynamic
 from extbnsl.lab.baselines.methods import BaselineMethods
-from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets
 from extbnsl.solver.place import Place
 

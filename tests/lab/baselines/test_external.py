@@ -13,6 +13,7 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from asking import solve_by
 from cases import dataset_of, random_dataset, random_families, scores_of
 from fake_programs import COMMANDS, install
 from portions import first
@@ -24,7 +25,7 @@ from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.lab.baselines.external import running
 from extbnsl.lab.baselines.external.task import Program, network_of_parents
 from extbnsl.lab.baselines.methods import EXTERNAL, BaselineMethods, methods_named
-from extbnsl.lab.baselines.solving import DIALOGUES, solve_by
+from extbnsl.lab.baselines.solving import DIALOGUES
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
 from extbnsl.verify.verdict import verify

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from asking import solve
 from cases import random_families, scores_of, wishful
 from finding import begun_along, cost_of, needy, optimum_of, outcome_of, scores_of_threes
 
@@ -12,7 +13,6 @@ from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.lab.baselines import integer
 from extbnsl.lab.baselines.integer import find
-from extbnsl.solver.solve import solve
 
 
 def assert_optimal(outcome, scores, optimum):

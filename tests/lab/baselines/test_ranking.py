@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
+from asking import k_best_networks, rank_by_bn_graph
 from cases import dataset_of, random_dataset, random_families, scores_of
 
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import InputError
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.methods import BaselineMethods
-from extbnsl.lab.baselines.ranking import rank_by_bn_graph
 from extbnsl.machine.budgets import Budgets
-from extbnsl.solver.k_best import k_best_networks
 
 METHODS = BaselineMethods("bn-graph")
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from asking import approximate_network
 from calling import called
 from cases import scores_of
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,6 @@ from extbnsl.core.claims import Claim
 from extbnsl.lab.baselines.swaps import SEARCHES, climb_by_swaps, swap_gain
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.line import new_line
-from extbnsl.python.api import finder
 from extbnsl.solver.methods import ApproximateMethods
 
 new_line, swap_gain = called(new_line), called(swap_gain)
@@ -68,7 +68,7 @@ def test_a_question_is_answered_by_the_search_that_it_names(search, monkeypatch)
     climbs, known = [], SEARCHES[search]
     monkeypatch.setitem(SEARCHES, search, lambda *given: climbs.append(search) or known(*given))
     methods = ApproximateMethods(search=search)
-    result = finder(methods)(scores_of(families), Claim(), methods, Budgets(threads=1, time_limit=30.0))
+    result = approximate_network(scores_of(families), Claim(), methods, Budgets(threads=1, time_limit=30.0))
     assert climbs
     assert result.cost == pytest.approx(min(cost_along(order, families) for order in itertools.permutations(range(5))))
     assert result.options["search"] == search
