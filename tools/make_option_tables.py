@@ -22,9 +22,8 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.known import CLAIM_OPTIONS
-from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "options.md"
 GROUPS: dict[str, dict[str, Declared]] = {

@@ -37,9 +37,8 @@ from extbnsl.proof.methods import Methods
 from extbnsl.results.reading import damage_told, network_written
 from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
-from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
 Resumes a run of solve, kbest or approximate that was stopped or killed where

@@ -35,8 +35,8 @@ from extbnsl.run.directory import RunDirectory, create, resume_command
 from extbnsl.run.log import LAYER_FIGURES, read_layers
 from extbnsl.run.progress import Clock, clearing
 from extbnsl.run.status import StatusFile, read_status
+from extbnsl.solver.methods import Resamples
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
 
 if TYPE_CHECKING:
     from extbnsl.data import Data

@@ -9,8 +9,8 @@ from extbnsl.core.options import declared
 from extbnsl.lab.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.methods import Resamples
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
 Writes a run directory with result.json, network.bif (for data only),

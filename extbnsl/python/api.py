@@ -26,9 +26,8 @@ from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers
-from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
 
 if TYPE_CHECKING:
     from extbnsl.data import Data

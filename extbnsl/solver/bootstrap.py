@@ -34,10 +34,10 @@ from extbnsl.results.bootstrap import Bootstrap, Resample, required_arcs
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.opening import Request, opened
+from extbnsl.solver.methods import MOST_RESAMPLES, Resamples
+from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import concluded, network_of, verified
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import MOST_RESAMPLES, Resamples
 from extbnsl.solver.solve import solved
 
 
@@ -144,7 +144,7 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
         survivors = find_survivors(dataset, claim, run.context, run.commits)
         solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
-            stopped = _take_all(dataset, scope, claim, run.context, run.commits, taken)
+            stopped = _take_all(run, dataset, taken)
         result = concluded(run, solution, stopped)
     status = stopped or OPTIMAL
     required = required_arcs(claim.knowledge.required, dataset.names)
@@ -177,14 +177,13 @@ def _check_all(numbers: Numbers, scope: Resamples, context: Context, done: int) 
             raise InputError(what, error.sentence) from error
 
 
-def _take_all(
-    dataset: Data, scope: Resamples, claim: Claim, context: Context, commits: Commits, taken: Taken
-) -> str | None:
+def _take_all(run: Opened[Commits], dataset: Data, taken: Taken) -> str | None:
     """Solve the resamples that are not done yet; the reason if it had to stop before the last one.
 
     Where memory or disk do not do for one at all, the others wait for more as well: the network of the data is there.
     """
-    asked, before = scope.bootstrap, len(taken.done)
+    context, commits = run.context, run.commits
+    asked, before = run.asked.scope.bootstrap, len(taken.done)
     if before == asked:
         return None
     detail = in_full(asked, *RESAMPLE_WORDS) + (f", {before:,} of them done before" if before else "")
@@ -199,7 +198,7 @@ def _take_all(
                 context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
                 context.workers.check()
                 commits.commit_if_due()
-                taken.add(_solved(resampling, len(taken.done) + 1, claim, context, memory))
+                taken.add(_solved(resampling, len(taken.done) + 1, run.asked.claim, context, memory))
         except Stopped as stop:
             return stop.reason
         except (BudgetError, MemoryError) as error:
@@ -236,6 +235,6 @@ def _solved(resampling: Resampling, number: int, claim: Claim, context: Context,
         store.keep_only(before)
     if stopped in (TIME_LIMIT, INTERRUPTED):
         raise Stopped(stopped)
-    network, _, cost = network_of(solution)
-    cost = verified(network, cost, data, solution.survivors.scores.claim)
-    return Resample(number, solution.status, cost, min(cost, solution.lower_bound), network)
+    found = network_of(solution)
+    cost = verified(found.network, found.cost, data, solution.survivors.scores.claim)
+    return Resample(number, solution.status, cost, min(cost, found.lower_bound), found.network)

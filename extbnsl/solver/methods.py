@@ -1,4 +1,5 @@
-"""How networks of thousands of variables are looked for. Light: the command line imports this for the words."""
+"""How networks of thousands of variables are looked for, and how many resamples are asked for. Light: the command line
+imports this for the words."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -33,3 +34,21 @@ class ApproximateMethods(Options):
         ),
     ] = "memetic"
     seed: Annotated[int, SEED] = 0
+
+
+MOST_RESAMPLES = 10_000  # which tell a share to half a percent
+
+
+@dataclass(frozen=True)
+class Resamples(Options):
+    """So many resamples of the data are solved after the data themselves."""
+
+    bootstrap: Annotated[
+        int,
+        Option(
+            "then solve R resamples of the data, 200 for instance, and tell how sure each arc is: bootstrap.csv",
+            "R",
+            least=1,
+            most=MOST_RESAMPLES,
+        ),
+    ]

@@ -150,8 +150,7 @@ def concluded(run: Opened[Any], solution: Solution, stopped: str | None) -> Resu
     commits, scores = run.commits, solution.survivors.scores
     if stopped is not None:
         commits.last_commit(stopped)  # what it takes on disk is part of the result
-    network, order, cost = network_of(solution)
-    found = FoundNetwork(network, order, cost, solution.lower_bound)
+    found = network_of(solution)
     result = result_of(run.asked.problem, found, scores.claim, run.context.stages)
     result = replace(
         result,
@@ -160,15 +159,15 @@ def concluded(run: Opened[Any], solution: Solution, stopped: str | None) -> Resu
         stats=_stats_of(solution, commits) | {"parameters": result.stats["parameters"]},
         options=run.asked.options(run.granted),
         local_scores=scores,
-        certificate=_certificate(network.names, solution),
+        certificate=_certificate(scores.names, solution),
     )
     if stopped is None:
         commits.finish(solution.status)  # not before the network is verified
     return result
 
 
-def network_of(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
-    """Join the components' orders and let every variable choose its best parents before it: network, order, cost."""
+def network_of(solution: Solution) -> FoundNetwork:
+    """The network of the components' joined orders in which every variable has its best parents before it."""
     scores = solution.survivors.scores
     parents: list[tuple[int, ...]] = [()] * scores.variables
     order: list[int] = []
@@ -184,7 +183,7 @@ def network_of(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
             cost.append(float(scores.costs[child][row]))
             add(child, before)
             order.append(child)
-    return Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost)
+    return FoundNetwork(Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost), solution.lower_bound)
 
 
 def _stats_of(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:

@@ -26,8 +26,7 @@ from extbnsl.orders.given import positions
 from extbnsl.parents.ordered.methods import SEARCHES as ORDER_METHODS
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import LOWER_BOUNDS, Methods
-from extbnsl.solver.methods import SELECTIONS, ApproximateMethods
-from extbnsl.solver.resamples import Resamples
+from extbnsl.solver.methods import SELECTIONS, ApproximateMethods, Resamples
 from fuzz import truth
 from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
 from fuzz.score_checks import SECONDS, budgets_of, check_ranked, method_options, methods_of, pick, pressed, some, within

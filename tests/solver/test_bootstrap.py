@@ -29,8 +29,8 @@ from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
 from extbnsl.solver import bootstrap
 from extbnsl.solver.bootstrap import taken_at
+from extbnsl.solver.methods import Resamples
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
 
 
 class Killed(BaseException):

@@ -37,8 +37,7 @@ from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
 from extbnsl.scores.determinants import unexplained
 from extbnsl.solver import bootstrap
-from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.resamples import Resamples
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.verify.rescoring import family_cost
 
 SCORE = "gaussian-bic"
