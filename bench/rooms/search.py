@@ -45,7 +45,7 @@ def _ancestral(tiny: bool) -> None:
     with inputs.context() as context:
         multipliers = find_multipliers(families, None, 10, 1, context.workers)
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs)
-        guide = Guide(scores.parents, scores.costs, multipliers, weighed_grouping(whole, context))
+        guide = Guide(whole, multipliers, weighed_grouping(whole, context))
         with_ancestors(guide, limit, 1e9, context)
 
 

@@ -158,13 +158,12 @@ def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[n
 @dataclass(frozen=True)
 class Multipliers:
     """Cuts (k, 3, words) uint64 with multipliers weights (k,) int64 > 0, in UNITs; least (n,) float64: mu of each
-    child, in nats. root: the bound of every network that the families allow."""
+    child, in nats, and the reduced costs (m,), which follow from the families. root: the bound of every network that
+    these allow."""
 
     cuts: Annotated[NDArray[np.uint64], IN_FILE]
     weights: Annotated[NDArray[np.int64], IN_FILE]
-    least: Annotated[NDArray[np.float64], UNKEPT] = field(
-        default_factory=lambda: np.zeros(0)
-    )  # these follow from the families
+    least: Annotated[NDArray[np.float64], UNKEPT] = field(default_factory=lambda: np.zeros(0))
     reduced: Annotated[NDArray[np.float64], UNKEPT] = field(default_factory=lambda: np.zeros(0))
 
     @property

@@ -55,7 +55,35 @@ class Work:
 class Pieces:
     """Parts that have no families in common: every network of the component is one of each."""
 
+    whole: Component
     parts: tuple[Component, ...]
+
+    @property
+    def least(self) -> list[float]:
+        """What the cheapest families of each part cost, which bounds its networks."""
+        return [float(sum(costs[0] for costs in part.costs)) for part in self.parts]
+
+    def lists(
+        self, wanted: Iterable[int], least: Sequence[float], limit: float, work: Work, key: str
+    ) -> dict[int, Networks]:
+        """The networks of the parts with these numbers, by families of the whole; of fewer parts, if one has none. The
+        ledger has them by the key.
+
+        The smallest come first, so that the others have better limits. least: what each part costs at least.
+        """
+        least = list(least)
+        with as_kept():
+            lists = lists_of(work.ledger.begun(key), lambda at: [self.whole.costs[v] for v in self.parts[at].variables])
+        for at in sorted(wanted, key=lambda at: self.parts[at].size):
+            if at not in lists:
+                others = sum(bound for number, bound in enumerate(least) if number != at)
+                found = networks_below(self.parts[at], limit - others, work)
+                if found.costs.size == 0:
+                    return {}
+                lists[at] = found.with_numbers(numbers_in(self.whole, self.parts[at]))
+                work.ledger.keep(key, lambda: arrays_of(lists))
+            least[at] = float(lists[at].costs[0])
+        return lists
 
 
 @dataclass(frozen=True)
@@ -111,15 +139,13 @@ def taken_apart(component: Component, limit: float, work: Work) -> Pieces | Lone
     context.workers.check()
     parts = split(component.parents, component.costs, context.shelf.put, component.slack)
     if len(parts) > 1:
-        return Pieces(parts)
+        return Pieces(component, parts)
     found = find_guide(Bounding(component), limit, context)
     if found.proves(limit):
         return None
     if found.pieces:
-        return Pieces(found.pieces)
-    left = replace(
-        component, variables=tuple(range(component.size)), parents=found.guide.parents, costs=found.guide.costs
-    )
+        return Pieces(component, found.pieces)
+    left = replace(found.guide.left, variables=tuple(range(component.size)))
     if all(costs.size == 1 for costs in left.costs):
         cost = float(sum(costs[0] for costs in left.costs))
         acyclic = len(split(left.parents, left.costs, lambda array: array)) == left.size
@@ -180,8 +206,8 @@ def networks_below(component: Component, limit: float, work: Work) -> Networks:
     match taken_apart(component, limit, work):
         case None:
             return no_networks(component.size)
-        case Pieces(parts):
-            return _of_pieces(component, parts, limit, work)
+        case Pieces() as pieces:
+            return _of_pieces(pieces, limit, work)
         case Lone(left, cost):
             own = Networks(np.zeros((1, left.size), np.int32), np.array([cost]))
         case Layers() as layers:
@@ -191,50 +217,17 @@ def networks_below(component: Component, limit: float, work: Work) -> Networks:
     return own.with_numbers(numbers_in(component, left))
 
 
-def _of_pieces(component: Component, parts: tuple[Component, ...], limit: float, work: Work) -> Networks:
+def _of_pieces(pieces: Pieces, limit: float, work: Work) -> Networks:
     """The networks that are put together from pieces."""
-    key = key_of(PIECES, limit, work.most, component.parents, component.costs)
-    lists = lists_of_pieces(component, parts, range(len(parts)), least_costs(parts), limit, work, key)
-    found = no_networks(component.size)
+    whole, parts = pieces.whole, pieces.parts
+    key = key_of(PIECES, limit, work.most, whole.parents, whole.costs)
+    lists = pieces.lists(range(len(parts)), pieces.least, limit, work, key)
+    found = no_networks(whole.size)
     if len(lists) == len(parts):
-        places, check = [piece.variables for piece in parts], work.context.workers.check
+        places, check = [part.variables for part in parts], work.context.workers.check
         found = joined([lists[at] for at in range(len(parts))], places, limit, work.most, work.room, check)
     work.ledger.drop(key)
     return found
-
-
-def least_costs(parts: Sequence[Component]) -> list[float]:
-    """What the cheapest families of each piece cost, which bounds its networks."""
-    return [float(sum(costs[0] for costs in piece.costs)) for piece in parts]
-
-
-def lists_of_pieces(
-    component: Component,
-    parts: tuple[Component, ...],
-    wanted: Iterable[int],
-    least: Sequence[float],
-    limit: float,
-    work: Work,
-    key: str,
-) -> dict[int, Networks]:
-    """The networks of the pieces with these numbers, by families of the component; of fewer pieces, if one has none.
-    The ledger has them by the key.
-
-    The smallest come first, so that the others have better limits. least: what each piece costs at least.
-    """
-    least = list(least)
-    with as_kept():
-        lists = lists_of(work.ledger.begun(key), lambda at: [component.costs[v] for v in parts[at].variables])
-    for at in sorted(wanted, key=lambda at: parts[at].size):
-        if at not in lists:
-            others = sum(bound for number, bound in enumerate(least) if number != at)
-            found = networks_below(parts[at], limit - others, work)
-            if found.costs.size == 0:
-                return {}
-            lists[at] = found.with_numbers(numbers_in(component, parts[at]))
-            work.ledger.keep(key, lambda: arrays_of(lists))
-        least[at] = float(lists[at].costs[0])
-    return lists
 
 
 def _of_choices(choices: Choices, limit: float, work: Work) -> Networks:

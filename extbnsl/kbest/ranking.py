@@ -27,8 +27,6 @@ from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.hashing import hashed
 from extbnsl.machine.workers import unhalted
 
-CHUNK = 1 << 16  # networks whose parents are looked at together
-
 
 def ranks(costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The ranks (m,) of networks with ascending costs: one more than there are cheaper ones. Those that cost the same,
@@ -71,14 +69,11 @@ def arc_shares(parents: Sequence[NDArray[np.uint64]], families: Sequence[NDArray
     return found
 
 
-def parents_of(
-    networks: Networks, parents: Sequence[NDArray[np.uint64]], some: slice = slice(None)
-) -> NDArray[np.uint64]:
-    """The parents of each child of some of the networks: (m, n, words)."""
-    rows = networks.rows[some]
-    found = np.empty((rows.shape[0], rows.shape[1], parents[0].shape[1]), np.uint64)
+def parents_of(networks: Networks, parents: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """The parents of each child of the networks: (m, n, words)."""
+    found = np.empty((*networks.rows.shape, parents[0].shape[1]), np.uint64)
     for x, varsets in enumerate(parents):
-        found[:, x] = varsets[rows[:, x]]
+        found[:, x] = varsets[networks.rows[:, x]]
     return found
 
 

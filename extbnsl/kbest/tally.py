@@ -15,17 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kbest.below import (
-    Choices,
-    Layers,
-    Lone,
-    Pieces,
-    Work,
-    least_costs,
-    lists_of_pieces,
-    networks_below,
-    taken_apart,
-)
+from extbnsl.kbest.below import Choices, Layers, Lone, Pieces, Work, networks_below, taken_apart
 from extbnsl.kbest.halves import HalvedPiece, Sums, by_number, sums_below
 from extbnsl.kbest.ledger import Arrays, as_kept, key_of
 from extbnsl.kbest.networks import joined, numbers_in, pairs
@@ -82,8 +72,8 @@ def tally_below(component: Component, outside: NDArray[np.float64], below: Below
     match taken_apart(component, limit, below.work):
         case None:
             return _nothing(component, outside)
-        case Pieces(parts):
-            return _of_pieces(component, parts, outside, below)
+        case Pieces() as pieces:
+            return _of_pieces(pieces, outside, below)
         case Lone(left, cost):
             met = _met(np.array([cost]), outside, below)
             tally = Tally(met.networks, (met.families,) * left.size, met.outside)
@@ -116,16 +106,17 @@ def _met(costs: NDArray[np.float64], outside: NDArray[np.float64], below: Below)
     return Sums(int(fitting.sum()), weights * added_up[fitting], fit * np.exp(outside[0] - outside))
 
 
-def _of_pieces(component: Component, parts: tuple[Component, ...], outside: NDArray[np.float64], below: Below) -> Tally:
+def _of_pieces(pieces: Pieces, outside: NDArray[np.float64], below: Below) -> Tally:
     """The tally of networks that are put together from pieces: the largest, and what is listed of the others."""
+    component, parts = pieces.whole, pieces.parts
     work, limit = below.work, below.limit - float(outside[0])
     largest = max(range(len(parts)), key=lambda at: parts[at].size)
     smaller = [at for at in range(len(parts)) if at != largest]
     key = key_of(PIECES, below.limit, None, component.parents, component.costs, [outside])
     optimum = key_of(OPTIMUM, below.limit, None, component.parents, component.costs, [outside])
-    least = least_costs(parts)
+    least = pieces.least
     least[largest] = _optimum(parts[largest], limit - sum(least) + least[largest], work, optimum)
-    lists = lists_of_pieces(component, parts, smaller, least, limit, work, key) if least[largest] < math.inf else {}
+    lists = pieces.lists(smaller, least, limit, work, key) if least[largest] < math.inf else {}
     tally = _nothing(component, outside)
     if len(lists) == len(smaller):
         edges = itertools.accumulate((parts[at].size for at in smaller), initial=0)

@@ -10,7 +10,7 @@ and goes on from there.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,11 @@ class Bounding:
         """Whether the piece is small enough for a search; otherwise bounds at the root are all that there is."""
         return self.left.size <= WORD_BITS
 
+    @property
+    def unguided(self) -> Guide:
+        """What is left of the piece, without anything that guides a search."""
+        return Guide(self.left, self.multipliers)
+
     def at(self, step: str) -> "Bounding":
         """The same before another step."""
         return replace(self, turn=replace(self.turn, step=step, spent=0))
@@ -128,17 +133,18 @@ class Bounding:
         return replace(self, multipliers=multipliers, root=root, turn=turn)
 
 
-OnStep = Callable[[Bounding], float]
-OnSolution = Callable[[Bounding, Support], float | None]
+class Listeners(NamedTuple):
+    """Who hears how far the bounds of a piece are, see `find_guide`."""
+
+    on_step: Callable[[Bounding], float] = lambda reached: math.inf
+    on_solution: Callable[[Bounding, Support], float | None] = lambda reached, support: None
+
+
+NOBODY = Listeners()
 
 
 def find_guide(
-    begun: Bounding,
-    limit: float,
-    context: Context,
-    on_step: OnStep = lambda reached: math.inf,
-    on_solution: OnSolution = lambda reached, support: None,
-    thorough: bool = False,
+    begun: Bounding, limit: float, context: Context, listeners: Listeners = NOBODY, thorough: bool = False
 ) -> Guided:
     """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
 
@@ -151,22 +157,22 @@ def find_guide(
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
-        guided = _plain_guide(begun, limit, context, on_step)
+        guided = _plain_guide(begun, limit, context, listeners)
         if context.methods.clusters and not begun.searchable and not guided.proves(limit):
             context.require("Bounding", needed)
         return guided
     if begun.turn.effort == 0 and (context.methods.polish or (thorough and may_polish(context.methods))):
         begun = replace(begun, turn=replace(begun.turn, effort=EFFORT))
-    return _Turns(limit, context, (on_step, on_solution), context.memory_left - needed, thorough).find(begun)
+    return _Turns(limit, context, listeners, context.memory_left - needed, thorough).find(begun)
 
 
-def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnStep) -> Guided:
+def _plain_guide(begun: Bounding, limit: float, context: Context, listeners: Listeners) -> Guided:
     """A guide without multipliers."""
 
     def on_better(guide: Guide) -> None:
-        on_step(replace(begun, root=max(begun.root, guide.root), guide=guide))
+        listeners.on_step(replace(begun, root=max(begun.root, guide.root), guide=guide))
 
-    guide = Guide(begun.left.parents, begun.left.costs, None, plain_grouping(begun.left, limit, context, on_better))
+    guide = Guide(begun.left, None, plain_grouping(begun.left, limit, context, on_better))
     on_better(guide)
     return Guided(guide)
 
@@ -174,9 +180,7 @@ def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnSte
 class _Turns:
     """The steps by which multipliers are found for a piece. room: bytes for linear programs."""
 
-    def __init__(
-        self, limit: float, context: Context, listeners: tuple[OnStep, OnSolution], room: int, thorough: bool
-    ) -> None:
+    def __init__(self, limit: float, context: Context, listeners: Listeners, room: int, thorough: bool) -> None:
         self._limit, self._context, self._room, self._thorough = limit, context, room, thorough
         self._on_step, self._on_solution = listeners
         self._solutions = 0
@@ -296,14 +300,14 @@ class _Turns:
         """About how many edges a search will generate; at most so many if even all of them are too few to be tried."""
         if guide.grouping is None:
             return math.inf
-        most = math.ldexp(len(guide.costs), len(guide.costs) - 1)  # the edges of the whole order graph
+        most = math.ldexp(guide.left.size, guide.left.size - 1)  # the edges of the whole order graph
         few = worthwhile_ns(most, self._context.methods) < LOOK_NS
         return most if few else expected_edges(guide, self._limit, self._context)
 
     def _guided(self, state: Bounding) -> tuple[Bounding, bool]:
         """The state with what a search would have by now, and whether its multipliers are the best for that."""
-        left, multipliers, programs = state.left, state.reached, state.programs
-        guide = Guide(left.parents, left.costs, multipliers, weighed_grouping(left, self._context))
+        multipliers, programs = state.reached, state.programs
+        guide = Guide(state.left, multipliers, weighed_grouping(state.left, self._context))
         optimal = guide.grouping is None
         if state.turn.effort > 0 and guide.grouping is not None:
             begun = Polished(programs.spread or multipliers, programs.spread_cuts, state.turn.spent)
@@ -349,7 +353,7 @@ class _Turns:
         tree = branch(program, state.tree or Tree(), limit, nodes_room, self._context.workers, on_turn)
         state = _branched(state, tree, program, limit)
         if not tree.open:
-            return Guided(_unguided(state), tree=tree)
+            return Guided(state.unguided, tree=tree)
         if self._limit < limit:
             return state.at(FIX)
         self._on_step(state)
@@ -361,20 +365,15 @@ class _Turns:
         """What the piece has fallen into, if it has."""
         left = state.left
         pieces = split(left.parents, left.costs, self._context.shelf.put, left.slack)
-        return Guided(_unguided(state), pieces=pieces, passes=state.passes) if len(pieces) > 1 else None
+        return Guided(state.unguided, pieces=pieces, passes=state.passes) if len(pieces) > 1 else None
 
     def _tell(self, done: int, total: int, unit: str) -> None:
         self._context.observer(StageAdvanced("bounds", done, total, unit))
 
 
-def _unguided(state: Bounding) -> Guide:
-    """What is left of the piece, without anything that guides a search."""
-    return Guide(state.left.parents, state.left.costs, state.multipliers, None)
-
-
 def _proved(state: Bounding) -> Guided:
     """That multipliers prove the piece."""
-    return Guided(_unguided(state), proved=True, passes=state.passes)
+    return Guided(state.unguided, proved=True, passes=state.passes)
 
 
 def _reached_at_root(state: Bounding, found: Polished) -> Bounding:

@@ -42,24 +42,23 @@ from extbnsl.search.state import SearchState, whole_layer
 class Guide:
     """What guides the search of a piece of a component, over positions in it.
 
-    parents, costs: its families.
+    left: its families.
     multipliers: if there are any.
     grouping: groups with their tables; without them it cannot be searched.
     sets: for ancestral successors, over the labels of the search; None if there are to be none.
     at_root: the multipliers with the largest bound at the root, if these are others.
     """
 
-    parents: FamilyLists
-    costs: FamilyLists
+    left: Component
     multipliers: Multipliers | None
-    grouping: Grouping | None
+    grouping: Grouping | None = None
     sets: tuple[int, ...] | None = None
     at_root: Multipliers | None = None
 
     @property
     def root(self) -> float:
         """What a network costs at least, in nats."""
-        bounds = [float(sum(costs[0] for costs in self.costs))]
+        bounds = [float(sum(costs[0] for costs in self.left.costs))]
         bounds += [one.root for one in (self.multipliers, self.at_root) if one is not None]
         bounds += [] if self.grouping is None else [self.grouping.root]
         return max(bounds)
@@ -109,7 +108,7 @@ def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCac
         clusters = cluster_bound(guide.multipliers, np.argsort(order))
     if guide.sets is not None:
         assert guide.multipliers is not None, "reduced costs are those of multipliers"
-        reduced = np.split(guide.multipliers.reduced, np.cumsum([own.size for own in guide.costs])[:-1])
+        reduced = np.split(guide.multipliers.reduced, np.cumsum([own.size for own in guide.left.costs])[:-1])
         ancestors = ancestry(parents, tuple(reduced[v] for v in order), np.array(guide.sets, dtype=np.uint64))
     return search_problem(parents, costs, bound, limit, context.methods.path_extension, cache, clusters, ancestors)
 
@@ -124,18 +123,16 @@ def labelled_families(guide: Guide, context: Context) -> tuple[FamilyLists, Fami
     assert guide.grouping is not None, "the piece can be searched"
     order = labels(guide.grouping)
     new = np.argsort(order)
-    parents = tuple(context.shelf.put(renumber(guide.parents[v], new, len(order))) for v in order)
-    return parents, tuple(guide.costs[v] for v in order)
+    parents = tuple(context.shelf.put(renumber(guide.left.parents[v], new, len(order))) for v in order)
+    return parents, tuple(guide.left.costs[v] for v in order)
 
 
-def rebuilt_grouping(
-    groups: tuple[tuple[int, ...], ...], parents: FamilyLists, costs: FamilyLists, context: Context
-) -> Grouping:
+def rebuilt_grouping(groups: tuple[tuple[int, ...], ...], left: Component, context: Context) -> Grouping:
     """The grouping into these groups, with the tables that the methods ask for."""
     if not context.methods.patterns:
-        best = np.array([costs[0] for costs in costs])
+        best = np.array([costs[0] for costs in left.costs])
         return Grouping(groups, tuple(static_table(best[list(group)]) for group in groups))
-    return build_grouping(groups, (parents, costs))
+    return build_grouping(groups, (left.parents, left.costs))
 
 
 def tables_fit(costs: FamilyLists, context: Context) -> bool:
@@ -175,7 +172,7 @@ def weighed_grouping(left: Component, context: Context) -> Grouping | None:
     if n > WORD_BITS:
         return None
     groups = split_by_weight(pair_weights(left.parents, left.costs), -(-n // BESIDE_CLUSTERS))
-    return rebuilt_grouping(tuple(map(tuple, groups)), left.parents, left.costs, context)
+    return rebuilt_grouping(tuple(map(tuple, groups)), left, context)
 
 
 def plain_grouping(
@@ -189,10 +186,10 @@ def plain_grouping(
         widest -= 1
     if context.methods.lower_bound == "static":
         groups = np.array_split(np.arange(piece.size), -(-piece.size // widest))
-        return rebuilt_grouping(tuple(tuple(g.tolist()) for g in groups), piece.parents, piece.costs, context)
+        return rebuilt_grouping(tuple(tuple(g.tolist()) for g in groups), piece, context)
 
     def edges_of(grouping: Grouping) -> float:
-        guide = Guide(piece.parents, piece.costs, None, grouping)
+        guide = Guide(piece, None, grouping)
         on_better(guide)
         return expected_edges(guide, limit, context)
 
@@ -205,7 +202,7 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
 
     What they cost follows from the lists: each node looks at the beginning of some of them.
     """
-    n, node_ns = len(guide.costs), NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.costs)
+    n, node_ns = guide.left.size, NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.left.costs)
     dear = edges < FEWEST_EDGES or 2 * TRIAL_NODES * node_ns > SHARE * EDGE_NS * edges
     if not context.methods.ancestral or guide.grouping is None or dear:
         return guide
@@ -240,7 +237,7 @@ def _forecast(guide: Guide, limit: float, context: Context) -> Forecast:
 def _tried(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
     """The problem of a trial; it has layered parent graphs only if it must, and their score cache does not stay."""
     store = context.store
-    if tables_fit(guide.costs, context) or score_cache_bytes(guide.costs) > store.free:
+    if tables_fit(guide.left.costs, context) or score_cache_bytes(guide.left.costs) > store.free:
         yield guided_problem(guide, limit, context)
         return
     before = store.files

@@ -24,10 +24,13 @@ from extbnsl.orders.local_search import (
 )
 from extbnsl.parents.best_score import byte_tables, cheapest_families
 from extbnsl.parents.components import Component
+from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.context import Context
 from extbnsl.proof.pieces import Part, PieceSearch
 from extbnsl.proof.solving import Solving
+from extbnsl.proof.steps import cheapest_pass
 from extbnsl.scores.local import feasible_order, network_rows
+from extbnsl.search.state import SearchState
 
 Lists = Sequence[NDArray[Any]]  # an array for each child
 
@@ -35,17 +38,21 @@ FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
 
 
-def find_incumbents(components: tuple[Component, ...], floors: list[float], context: Context) -> list[Part]:
-    """A good order of each component; its floor bounds its cost from below. In the MOMENT after a stop: of few
-    variables until a round finds nothing better, of many one quick descent; after that any order with a network."""
+def find_parts(survivors: Survivors, components: tuple[Component, ...], context: Context) -> list[Part]:
+    """A good order of each component; some are proved optimal by the cheapest families already. In the MOMENT after a
+    stop: of few variables until a round finds nothing better, of many one quick descent; after that any order with a
+    network."""
     count, largest = len(components), max(component.size for component in components)
     detail = counted(largest, "variable")
     if count > 1:
         detail = f"{count} components of up to {detail}"
     parts = []
     with context.stages.stage("incumbent", detail) as summary:
-        for k, (component, floor) in enumerate(zip(components, floors, strict=True)):
-            parts.append(_find_incumbent(component, floor, context, whole=count == 1))
+        for k, component in enumerate(components):
+            best = _find_incumbent(component, context, whole=count == 1)
+            floor = float(survivors.least[list(component.variables)].sum())
+            steps = (cheapest_pass(component.costs),) if floor >= best.cost else ()
+            parts.append(Part(tuple(best.order.tolist()), best.cost, floor, proved=bool(steps), steps=steps))
             if count > 1:
                 context.observer(StageAdvanced("incumbent", k + 1, count, "components"))
         cost = math.fsum(part.upper_bound for part in parts)
@@ -54,21 +61,20 @@ def find_incumbents(components: tuple[Component, ...], floors: list[float], cont
     return parts
 
 
-def _find_incumbent(component: Component, floor: float, context: Context, whole: bool) -> Part:
+def _find_incumbent(component: Component, context: Context, whole: bool) -> Incumbent:
     """A good order of one component; the observer is told of costs if it is the whole problem."""
     if component.size == 1:
-        return Part((0,), float(component.costs[0][0]), floor)
+        return Incumbent(np.zeros(1, np.int64), float(component.costs[0][0]))
     if context.workers.left_of(MOMENT) == 0.0:
         order, rows = network_rows(component.parents)
         cost = math.fsum(float(costs[row]) for costs, row in zip(component.costs, rows, strict=True))
-        return Part(tuple(order), cost, floor)
+        return Incumbent(np.array(order), cost)
     if component.size <= WIDEST and context.methods.patterns:
         effort = BRIEF  # the bound finds the optimum itself
     else:  # a search that turns out to be long looks again before it begins
         effort = FIRST if component.size <= QUICK else USUAL
     tell = (lambda cost: context.observer(IncumbentFound(cost))) if whole else (lambda cost: None)
-    best = best_order(component, context.methods.seed, effort, context, tell)
-    return Part(tuple(best.order.tolist()), best.cost, floor)
+    return best_order(component, context.methods.seed, effort, context, tell)
 
 
 def find_better(solving: Solving, seed: int, effort: Effort) -> bool:
@@ -166,6 +172,20 @@ def _families(component: Component, context: Context) -> tuple[tuple[Lists, List
     return cheapest_families(parents, costs, context.memory_left // 2, needed), feasible
 
 
-def number_of_tries(nodes: int) -> int:
+def improved_limit(search: PieceSearch, state: SearchState, solving: Solving) -> float:
+    """The limit of a search, lower if there is time for a better network and it is found.
+
+    That is tried at the end of a layer whenever the search has become FACTOR times as large; what is tried follows from
+    the state, so that a resumed run tries the same.
+    """
+    tries = _number_of_tries(state.kept)
+    if state.following or state.layer.nodes == 0 or tries == _number_of_tries(state.kept - state.layer.nodes):
+        return search.limit
+    if not find_better(solving, solving.context.methods.seed + 1 + tries, USUAL):
+        return search.limit
+    return min(search.limit, search.limit_below(solving.part))
+
+
+def _number_of_tries(nodes: int) -> int:
     """How often a search of so many nodes looks for a better network."""
     return 1 + int(math.log(nodes / FEWEST_NODES, FACTOR)) if nodes >= FEWEST_NODES else 0

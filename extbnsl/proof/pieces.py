@@ -211,11 +211,9 @@ class PieceSearch:
         whole, guide = self.piece, found.guide
         if found.pieces:
             return self.with_pieces(*(_part_of(whole, guide, part) for part in found.pieces))
-        families = replace(whole.left, parents=guide.parents, costs=guide.costs)
         bound = max(whole.lower_bound, guide.root)
-        return self.with_pieces(
-            replace(whole, lower_bound=bound, families=families, multipliers=guide.best_multipliers)
-        )
+        piece = replace(whole, lower_bound=bound, families=guide.left, multipliers=guide.best_multipliers)
+        return self.with_pieces(piece)
 
     def solved(self, order: Iterable[int], cost: float) -> Piece:
         """The piece that it is at with the order of its cheapest network, by positions in the piece, and what that

@@ -11,21 +11,39 @@ from dataclasses import replace
 from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import Multipliers
-from extbnsl.core.claims import NOT_PROVED
+from extbnsl.core.claims import DISK_LIMIT, NOT_PROVED
+from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import IncumbentFound, Warned
-from extbnsl.core.figures import in_full
+from extbnsl.core.figures import counted, in_full
+from extbnsl.files import names
+from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
-from extbnsl.proof.bounding import Bounding, OnSolution, OnStep, find_guide
+from extbnsl.proof.bounding import Bounding, Listeners, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, may_polish
-from extbnsl.proof.incumbents import find_better_left, find_better_rounded
+from extbnsl.proof.guide import (
+    MANY_EDGES,
+    Guide,
+    Guided,
+    guided_problem,
+    labelled_families,
+    may_polish,
+    rebuilt_grouping,
+    tables_fit,
+)
+from extbnsl.proof.incumbents import find_better_left, find_better_rounded, improved_limit
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
-from extbnsl.proof.searching import searched_piece
 from extbnsl.proof.solving import Solving
 from extbnsl.proof.standing import Standing
 from extbnsl.proof.steps import Branched, Step, cuts_over
+from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
+from extbnsl.search.problem import SearchProblem
+from extbnsl.search.runs import goal_cost
+from extbnsl.search.score_cache import READING_BYTES, ScoreCache, open_score_cache, score_cache_bytes, write_score_cache
+from extbnsl.search.state import SearchState, optimal_order
+
+KERNEL_BYTES = 3 << 19  # of one thread: the table of a partition, and what a chunk of targets needs
 
 
 class PieceSteps(Solving):
@@ -37,25 +55,20 @@ class PieceSteps(Solving):
 
     def prepare(self, search: PieceSearch) -> bool:
         """Get ready for what is dear; whether the bounds of the piece may be better for that."""
-        raise NotImplementedError
+        return may_polish(self.context.methods)
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
         """The piece that the search is at, solved or given up; None if nothing is below its limit."""
         raise NotImplementedError
 
     def guided(
-        self,
-        search: PieceSearch,
-        begun: Bounding,
-        context: Context,
-        on_step: OnStep,
-        on_solution: OnSolution = lambda reached, support: None,
+        self, search: PieceSearch, begun: Bounding, context: Context, listeners: Listeners
     ) -> tuple[PieceSearch, Guided]:
         """What guides the search of a piece, found as `find_guide` does and told as a stage; the standing follows."""
         whose = self.whose(search)
         with self.context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
-            found = find_guide(begun, search.limit, context, on_step, on_solution, search.tried)
+            found = find_guide(begun, search.limit, context, listeners, search.tried)
             search = search if found.proved else search.guided(found)
             self.raise_bound(search.lower_bound)
             summary += bounds_told(search, found, self.standing)
@@ -162,7 +175,7 @@ class _Proving(PieceSteps):
             now = search.bounded(reached)
             return now.limit_below(self.part) if find_better_rounded(now, self, support) else None
 
-        after, found = self.guided(search, begun, self.context, on_step, on_solution)
+        after, found = self.guided(search, begun, self.context, Listeners(on_step, on_solution))
         after = replace(after, steps=steps_with(found.passes))
         if found.proved:
             return after, found
@@ -175,13 +188,13 @@ class _Proving(PieceSteps):
         with self.context.stages.stage("incumbent", "looking for a better one") as summary:
             better = find_better_left(search, self, LONG)
             summary.append(self.standing.bounds_told() if better else "no better one found")
-        return may_polish(self.context.methods) or better
+        return super().prepare(search) or better
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
         """Search a piece, if it can be searched; otherwise there was nothing that goes on with it but linear programs,
         which the methods do without."""
         if guide.grouping is None:
-            what = f"A part of {in_full(len(guide.costs), 'variable')} is too large for a search"
+            what = f"A part of {in_full(guide.left.size, 'variable')} is too large for a search"
             how = "solve it without --no-polish, by --lower-bound clusters or auto"
             self.context.observer(Warned(f"{what}, and without linear programs nothing else can prove it: {how}."))
             return replace(search.piece, given_up=True)
@@ -190,12 +203,106 @@ class _Proving(PieceSteps):
         )
 
     def searched(self, search: PieceSearch) -> Piece | None:
-        """Search a piece, from where its search is; committed when it is due after that."""
-        answer = searched_piece(search, self)
+        """Search a piece layer by layer, from where its search is; its solution, or None if nothing is below its limit.
+
+        When a better network of the component turns up between two layers, the search goes on below the new limit.
+        What has come of it is committed when that is due.
+        """
+        whose, context = self.whose(search), self.context
+        with context.stages.stage("search", whose) as summary:
+            problem = _problem_of_search(search, context)
+            state, told = search.state, -1
+            states = search_layers(problem, context.workers, self._room(problem, search.name), state)
+            while (following := next(states, None)) is not None:
+                state, ended, told = following, following.layer.size != told, following.layer.size
+                search = self._after(search, state, problem, ended)
+                if search.limit < problem.rules.limit:
+                    problem = replace(problem, rules=problem.rules._replace(limit=search.limit))
+                    states = search_layers(problem, context.workers, self._room(problem, search.name), state)
+                    next(states)  # the state that they go on from
+            assert state is not None, "a search yields its first state"
+            summary.append(f"{whose}; {counted(state.layer.size, 'layer')}, {counted(state.kept, 'node')}")
+            answer = self._outcome(search, problem, state)
+            summary.append("no better network" if answer is None else "a better network")
         if answer is not None:
             self.standing.search = with_answer(search, answer, self.part)
             self.commits.commit_if_due()
         return answer
+
+    def _after(self, search: PieceSearch, state: SearchState, problem: SearchProblem, ended: bool) -> PieceSearch:
+        """The search when it has come to a state, at the end of a layer or within it, with the limit that holds then;
+        the standing follows."""
+        standing, commits = self.standing, self.commits
+        standing.latest = state
+        size = problem.bytes + state.memory + state.layer.sources_memory
+        standing.counters["search_bytes"] = max(standing.counters.get("search_bytes", 0), size)
+        if ended:
+            others = search.lower_bound - search.piece.lower_bound
+            self.raise_bound(others + min(state.least_f, problem.rules.limit))
+        self.context.observer(self.layer_told(state, problem, ended))
+        if ended:
+            commits.layer_ended(state)
+            search = replace(search, limit=improved_limit(search, state, self))
+        if state.to_commit:
+            standing.search = replace(search, state=state.filed())
+            commits.commit_or_stop()
+            search = standing.search
+        return search
+
+    def _room(self, problem: SearchProblem, name: str) -> Room:
+        """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
+        context, commits, threads = self.context, self.commits, self.context.workers.threads
+        fixed = fixed_memory(problem, threads)
+        context.require("The search", fixed + least_room(threads))
+        store = context.store if context.store.in_use else None
+        return Room(context.memory_left - fixed, store, commits.due, commits.unsaved, name)
+
+    def _outcome(self, search: PieceSearch, problem: SearchProblem, state: SearchState) -> Piece | None:
+        """What a search that is over has shown of its piece."""
+        solved, folder = None, self.context.store.folder
+        if state.layer.nodes:
+            labels = [i for group in search.groups for i in group]
+            order = [labels[i] for i in optimal_order(state, problem.low_bits, folder)]
+            solved = search.solved(order, goal_cost(state.layer.runs, folder))
+        self.standing.counters = self.standing.counted()
+        self.standing.latest = None
+        return solved
+
+
+def _problem_of_search(search: PieceSearch, context: Context) -> SearchProblem:
+    """The search's piece as a problem. The labelled families are held only as long as this takes."""
+    grouping = rebuilt_grouping(search.groups, search.piece.left, context)
+    guide = Guide(search.piece.left, search.multipliers, grouping, search.sets)
+    return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
+
+
+def _score_cache(search: PieceSearch, guide: Guide, context: Context) -> ScoreCache | None:
+    """The score cache of a search, if the parent graphs are layered; Stopped if the disk has no room for it.
+
+    They are if that is asked for, or if memory has no room for sparse ones; a search that has begun goes on as it is.
+    """
+    store, begun = context.store, search.state
+    if begun is not None:
+        return open_score_cache(store.folder, begun.cache, guide.left.size) if begun.cache else None
+    if context.methods.parent_graph == "sparse" and tables_fit(guide.left.costs, context):
+        return None
+    if score_cache_bytes(guide.left.costs) > store.free:
+        raise Stopped(DISK_LIMIT)
+    try:
+        return write_score_cache(store, names.families(search.name), *labelled_families(guide, context))
+    except BudgetError as error:
+        raise Stopped(DISK_LIMIT) from error
+
+
+def fixed_memory(problem: SearchProblem, threads: int) -> int:
+    """Bytes of memory that a search takes beside its nodes and tasks."""
+    reading = READING_BYTES if problem.score_cache else 0
+    return problem.bytes + threads * (KERNEL_BYTES + reading)
+
+
+def least_room(threads: int) -> int:
+    """Bytes of memory that a search must have for its nodes and tasks."""
+    return 3 * threads * LEAST_TASK_BYTES
 
 
 def bounds_told(search: PieceSearch, found: Guided, standing: Standing) -> list[str]:
@@ -204,7 +311,7 @@ def bounds_told(search: PieceSearch, found: Guided, standing: Standing) -> list[
         return ["solved by branching"]
     if found.proves(search.limit):
         return ["proved before any search"]
-    left = f"{in_full(sum(costs.size for costs in found.guide.costs), 'parent set')} left"
+    left = f"{in_full(sum(costs.size for costs in found.guide.left.costs), 'parent set')} left"
     if found.pieces:
         largest = max(len(piece.variables) for piece in search.pieces)
         left = f"in {in_full(len(search.pieces), 'piece')} of up to {in_full(largest, 'variable')}"

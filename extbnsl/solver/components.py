@@ -20,10 +20,9 @@ from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
-from extbnsl.proof.incumbents import find_incumbents
+from extbnsl.proof.incumbents import find_parts
 from extbnsl.proof.pieces import Part, give_up
 from extbnsl.proof.prove import prove
-from extbnsl.proof.steps import cheapest_pass
 from extbnsl.scores.local import LocalScores
 
 MOST_LISTED = 200_000  # families of a component that a bound after a stop looks at
@@ -113,16 +112,6 @@ def solve_components(
     if context.methods.clusters and stopped != MEMORY_LIMIT:  # where memory is out, nothing new can be begun
         parts = [_raised(part, one, survivors, context) for part, one in zip(parts, found, strict=True)]
     return give_up(parts, stopped), stopped
-
-
-def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Context) -> list[Part]:
-    """A good order of each component; some are proved optimal by the cheapest families already."""
-    floors = [float(survivors.least[list(component.variables)].sum()) for component in found]
-    parts = find_incumbents(found, floors, context)
-    return [
-        replace(part, proved=True, steps=(cheapest_pass(c.costs),)) if part.lower_bound >= part.upper_bound else part
-        for part, c in zip(parts, found, strict=True)
-    ]
 
 
 def _raised(part: Part, component: Component, survivors: Survivors, context: Context) -> Part:

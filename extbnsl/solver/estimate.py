@@ -27,23 +27,22 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
-from extbnsl.proof.bounding import Bounding
+from extbnsl.proof.bounding import Bounding, Listeners
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import COMPILING, Context, Stages
-from extbnsl.proof.guide import Guide, Guided, guided_problem, may_polish, tables_fit
+from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
+from extbnsl.proof.incumbents import find_parts
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
-from extbnsl.proof.prove import PieceSteps, solve_pieces
-from extbnsl.proof.searching import fixed_memory, least_room
+from extbnsl.proof.prove import PieceSteps, fixed_memory, least_room, solve_pieces
 from extbnsl.proof.solving import Solving
 from extbnsl.proof.standing import Standing
-from extbnsl.search.forecast import predicted_layers
+from extbnsl.search.forecast import forecast
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.score_cache import READING_BYTES
 from extbnsl.search.state import SearchState
-from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
+from extbnsl.solver.needs import Counting, Estimate, Trial
 from extbnsl.solver.opening import Request, tell
 
 EFFORT = 60.0  # seconds
@@ -77,20 +76,14 @@ def estimate(
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
         tell(asked.problem, observe)
         context = Context(workers, stages, granted.memory, asked.methods, store, shelf)
-        commits = Commits(Standing(), context)
-        return _estimated(asked, granted, counted, Deadline.after(effort), context, commits)
+        return _estimated(asked, granted, counted, Deadline.after(effort), context)
 
 
 def _estimated(
-    asked: Request,
-    granted: Granted,
-    counted: Mapping[int, CountedSoFar],
-    deadline: Deadline,
-    context: Context,
-    commits: Commits,
+    asked: Request, granted: Granted, counted: Mapping[int, CountedSoFar], deadline: Deadline, context: Context
 ) -> Estimate:
     """The estimate, found out until the deadline; counted: see `_unfinished`."""
-    stop = context.workers.stop
+    stop, commits = context.workers.stop, Commits(Standing(), context)
     with _until(deadline, stop, context) as limited:
         began, problem, claim = clock(), asked.problem, asked.claim
         survivors = find_survivors(problem, claim, limited, commits)
@@ -173,17 +166,13 @@ class _Trying(PieceSteps):
 
         until = _until(Deadline.after(BOUND_SHARE * share), self.context.workers.stop, self.context)
         with contextlib.suppress(Stopped), until as limited:
-            search, found = self.guided(search, reached[0], limited, on_step)
+            search, found = self.guided(search, reached[0], limited, Listeners(on_step))
             self._guide = found.guide
             return search, found
         self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
-        search, left = search.bounded(reached[-1]), reached[-1].left
+        search = search.bounded(reached[-1])
         self.raise_bound(search.lower_bound)
-        return search, Guided(Guide(left.parents, left.costs, reached[-1].multipliers, None))
-
-    def prepare(self, search: PieceSearch) -> bool:
-        """Whether the bounds are to be polished."""
-        return may_polish(self.context.methods)
+        return search, Guided(reached[-1].unguided)
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece:
         """See the beginning of the search of a piece, which is given up then."""
@@ -209,7 +198,7 @@ def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solvi
     if guide is None:
         return replace(trial, unknown="the effort ended before it had a bound")
     problem = guided_problem(guide, limit, context)
-    layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
+    layered = context.methods.parent_graph == "layered" or not tables_fit(guide.left.costs, context)
     assert isinstance(problem.parent_graphs, ByteTables), "a trial has sparse parent graphs, and no score cache"
     threads = context.workers.threads
     widest = 0 if not context.methods.patterns else int(problem.rules.groups.width.max())
@@ -217,44 +206,29 @@ def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solvi
     fixed = context.shelf.held + fixed_memory(problem, threads)
     fixed += threads * READING_BYTES - tables if layered else 0
     least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
-    seen = _Seen()
+    trial = replace(trial, layered=layered)
     states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
-    forecast = predicted_layers(seen.told(states, problem, solving), problem.variables)
-    if forecast.seen < FEWEST_LAYERS and not forecast.complete:
-        return replace(trial, layered=layered, unknown="the effort ended before enough layers of its search were seen")
-    return replace(
-        trial,
-        layered=layered,
-        forecast=forecast,
-        fixed=fixed,
-        least=least,
-        node_bytes=seen.node_bytes,
-        edge_ns=1e9 * seen.seconds / max(1, seen.edges),
-        seconds=seen.layer_seconds,
-    )
+    seen = _watched(states, trial, problem, solving)
+    if seen.forecast is None:
+        return replace(trial, unknown="the effort ended before enough layers of its search were seen")
+    return replace(seen, fixed=fixed, least=least)
 
 
-class _Seen:
-    """What a search showed: its seconds and edges, the seconds up to its last whole layer, and the bytes of a node in
-    its largest layer."""
-
-    def __init__(self) -> None:
-        self.seconds = self.layer_seconds = 0.0
-        self.edges = self.nodes = 0
-        self.node_bytes = float(NODE_BYTES)
-
-    def told(self, states: Iterable[SearchState], problem: SearchProblem, solving: Solving) -> Iterator[SearchState]:
-        """The states until the search is over or stopped; the observer hears of them too."""
-        began, reached = clock(), -1
-        with contextlib.suppress(Stopped):
-            for state in states:
-                self.seconds, self.edges = clock() - began, state.generated
-                ended, reached = state.layer.size != reached, state.layer.size
-                if ended:
-                    self.layer_seconds = self.seconds
-                    if state.layer.nodes > self.nodes:
-                        self.nodes = state.layer.nodes
-                        self.node_bytes = state.layer.memory / state.layer.nodes
-                    solving.raise_bound(min(state.least_f, problem.rules.limit))
-                solving.context.observer(solving.layer_told(state, problem, ended))
-                yield state
+def _watched(states: Iterable[SearchState], trial: Trial, problem: SearchProblem, solving: Solving) -> Trial:
+    """The trial with what a search shows until it is over or stopped, without a forecast if that is too little; the
+    observer hears of the states too."""
+    began, nodes, edges = clock(), list[int](), list[int]()
+    with contextlib.suppress(Stopped):
+        for state in states:
+            seconds, ended = clock() - began, state.layer.size == len(nodes)
+            trial = replace(trial, edge_ns=1e9 * seconds / max(1, state.generated))
+            if ended:
+                trial = replace(trial, seconds=seconds)
+                if state.layer.nodes > max(nodes, default=0):
+                    trial = replace(trial, node_bytes=state.layer.memory / state.layer.nodes)
+                nodes.append(state.layer.nodes)
+                edges.append(state.edges_in)
+                solving.raise_bound(min(state.least_f, problem.rules.limit))
+            solving.context.observer(solving.layer_told(state, problem, ended))
+    found = forecast(nodes, edges[1:], problem.variables)
+    return replace(trial, forecast=found) if found.complete or found.seen >= FEWEST_LAYERS else trial

@@ -17,12 +17,12 @@ from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.context import Context
+from extbnsl.proof.incumbents import find_parts
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.pieces import Part, give_up, guided_steps
 from extbnsl.results.networks import CostedNetwork
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import before_a_stop, without_dominated
 from extbnsl.solver.listing import (
     RankingRun,

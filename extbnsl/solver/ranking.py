@@ -16,7 +16,7 @@ from extbnsl.files.arrays import StoredFile, named, read_arrays
 from extbnsl.files.manifest import DONE, START, Manifest
 from extbnsl.files.shelf import FamilyLists, Shelf
 from extbnsl.kbest.ledger import Arrays, Entry, Ledger, as_kept, is_key
-from extbnsl.kbest.networks import Networks, no_networks
+from extbnsl.kbest.networks import Networks, lists_of, no_networks
 from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, parents_of, ranks, shares
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes, words
@@ -151,13 +151,9 @@ def _read_found(within: float, entry: Entry, variables: int) -> FoundNetworks:
     with as_kept():
         ends = np.cumsum(arrays["families"])[:-1]
         parents, costs = np.split(arrays["parents"], ends), np.split(arrays["family_costs"], ends)
-        networks = Networks(arrays["rows"], arrays["costs"])
-        networks.check()
-        assert networks.rows.dtype == np.int32, "numbers of families"
+        networks = lists_of({"rows-0": arrays["rows"], "costs-0": arrays["costs"]}, lambda _: costs)[0]
         assert len(costs) == variables, "all variables"
         assert networks.costs.size > 0, "the best is one of them"
-        assert networks.rows.shape[1] == len(costs), "a family of each child"
-        assert (networks.rows < arrays["families"]).all(), "numbers of families"
         assert [own.shape for own in parents] == [(own.size, words(len(costs))) for own in costs], "families"
     return FoundNetworks(tuple(parents), tuple(costs), networks, within)
 

@@ -12,7 +12,7 @@ from extbnsl.core.claims import INTERRUPTED
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.incumbents import find_incumbents
+from extbnsl.proof.incumbents import find_parts
 from extbnsl.scores.local import feasible_order, network_rows
 from extbnsl.solver.families import before_a_stop, without_dominated
 
@@ -72,12 +72,11 @@ def test_what_has_been_stopped_before_is_looked_at_as_it_is():
 def test_after_the_moment_any_network_does(seed, monkeypatch):
     scores, optimum = problem(seed)
     found = components(scores, lambda array: array)
-    floors = [0.0] * len(found)
     with context_of(stop=lambda: INTERRUPTED) as context:
         with pytest.raises(Stopped):
             context.workers.check()
         monkeypatch.setattr(context.workers, "left_of", lambda seconds: 0.0)
-        parts = find_incumbents(found, floors, context)
+        parts = find_parts(Survivors(scores, np.zeros(N), None, 0), found, context)
     for part, one in zip(parts, found, strict=True):
         cost, before = 0.0, 0
         for x in part.order:

@@ -238,9 +238,8 @@ def find_triples(patterns, sums, x, steps, found, violations, halt):
             for w in range(words):
                 pair[w] = patterns[a, w]
             apart = _apart(pair, patterns, b, tables, most)
-            if (
-                apart >= most or 2.0 * sums[b] - apart >= most
-            ):  # the third's sum differs from it by the odd ones at most
+            # the third's sum differs from that of the second by the odd ones at most
+            if apart >= most or 2.0 * sums[b] - apart >= most:
                 continue
             for w in range(words):
                 pair[w] ^= patterns[b, w]
