@@ -210,9 +210,9 @@ class _LayerSearch:
         if self._room.store is not None:
             self._room.store.promise(size)
 
-    def _take(self, expansion: Expansion) -> None:
-        """Add what a task has made to the state, unless an earlier one found no room."""
-        if not expansion.complete or self._short:
+    def _take(self, expansion: Expansion | None) -> None:
+        """Add what a task has made to the state, unless it or an earlier one found no room."""
+        if expansion is None or self._short:
             self._short = True
             self._forget(expansion)
             return
@@ -222,9 +222,9 @@ class _LayerSearch:
         self._unsaved += self._bytes_to_write(expansion.runs)
         self._state = self._state.with_expansion(expansion)
 
-    def _forget(self, expansion: Expansion) -> None:
+    def _forget(self, expansion: Expansion | None) -> None:
         """Delete what a task has written, as far as that can be done."""
-        for file in (file for run in expansion.runs for file in run.files):
+        for file in () if expansion is None else (file for run in expansion.runs for file in run.files):
             assert self._room.store is not None, "files lie in a folder"
             with contextlib.suppress(OSError):
                 (self._room.store.folder / file.name).unlink()

@@ -118,20 +118,19 @@ class Layer:
 
 @dataclass(frozen=True)
 class Expansion:
-    """What came of a block: its runs, ascending, the edges generated, the least f of the nodes kept (or infinity).
-
-    `complete` is false if the sink was too small or `halt` was set: then the block is still to be done.
-    """
+    """What came of a block: its runs, ascending, the edges generated, the least f of the nodes kept (or infinity)."""
 
     block: Block
     runs: tuple[Run, ...]
     edges: int
     least: float
-    complete: bool
 
 
-def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink, halt: NDArray[np.uint8]) -> Expansion:
-    """Generate the nodes of the targets in `block` from `layer`, without duplicates, each with its least g.
+def expand_block(
+    problem: SearchProblem, layer: Layer, block: Block, sink: Sink, halt: NDArray[np.uint8]
+) -> Expansion | None:
+    """Generate the nodes of the targets in `block` from `layer`, without duplicates, each with its least g; None if the
+    sink was too small or `halt` was set: then the block is still to be done.
 
     Ties go to the smaller leaf. Raises BudgetError or InputError if a file cannot be written, RunDirectoryError if
     one cannot be read. A few dozen ns per edge; memory: the sources, two runs and a chunk.
@@ -159,8 +158,8 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
         raise
     if placed.overflown or halt[0]:
         placed.discard()
-        return Expansion(block, (), 0, math.inf, False)
-    return Expansion(block, tuple(placed.runs), edges, least, True)
+        return None
+    return Expansion(block, tuple(placed.runs), edges, least)
 
 
 def sources_bytes(nodes: Nodes | Sources) -> int:

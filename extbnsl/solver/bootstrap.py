@@ -74,11 +74,8 @@ def taken_at(place: Place, names: tuple[str, ...], asked: int) -> Iterator[Taken
     done = [_read(path, at, line, names) for at, line in enumerate(lines, start=1)]
     if len(done) > asked:
         raise _damaged(path, asked + 1)
-    journal = Journal(path, sum(len(line) + 1 for line in lines))
-    try:
+    with contextlib.closing(Journal(path, sum(len(line) + 1 for line in lines))) as journal:
         yield Taken(done, journal)
-    finally:
-        journal.close()
 
 
 @dataclass(frozen=True)
