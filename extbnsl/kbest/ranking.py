@@ -69,14 +69,6 @@ def arc_shares(parents: Sequence[NDArray[np.uint64]], families: Sequence[NDArray
     return found
 
 
-def parents_of(networks: Networks, parents: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """The parents of each child of the networks: (m, n, words)."""
-    found = np.empty((*networks.rows.shape, parents[0].shape[1]), np.uint64)
-    for x, varsets in enumerate(parents):
-        found[:, x] = varsets[networks.rows[:, x]]
-    return found
-
-
 FIRST = 0.5  # nats
 MARGIN = 1.2  # of what is missing
 LEAST_STEP, MOST_STEP = 1.1, 2.0  # by which a guess grows

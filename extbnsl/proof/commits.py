@@ -23,7 +23,7 @@ from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.context import Context
 from extbnsl.proof.pieces import write_search
-from extbnsl.proof.standing import FamiliesSoFar, SoFar, Standing, read_standing, stored_scores
+from extbnsl.proof.standing import FamiliesSoFar, Improvement, SoFar, Standing, read_standing, stored_scores
 from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
@@ -207,10 +207,6 @@ F = TypeVar("F", bound=FamiliesSoFar)
 class FamilyCheckpoints(Checkpoints[F]):
     """Those of a run that goes on from all families, once they are counted."""
 
-    def new_name(self) -> str:
-        """What the files of the families that are written next are named by."""
-        return names.SCORES
-
     def keep(self, survivors: Survivors) -> Survivors:
         """Let the standing have all families, and return them; with the reason to stop if that cannot be committed."""
         held = self.standing.counting
@@ -224,13 +220,13 @@ class FamilyCheckpoints(Checkpoints[F]):
             return replace(survivors, stopped=stop.reason)
         return survivors
 
-    def stored_families(self) -> tuple[StoredFile, ...]:
-        """The files of the families, or of counting as long as they are not known."""
+    def stored_families(self, name: str = names.SCORES) -> tuple[StoredFile, ...]:
+        """The files of the families, named so if they are written now, or of counting as long as they are not known."""
         standing = self.standing
         if standing.survivors is None:
             return self.stored_counting()
         if standing.scores is None:
-            standing.scores = stored_scores(standing.survivors, self.store, self.new_name())
+            standing.scores = stored_scores(standing.survivors, self.store, name)
         return standing.scores.files
 
 
@@ -255,7 +251,9 @@ class Commits(FamilyCheckpoints[Standing]):
 
     def look(self) -> None:
         """Notice a better network in the standing."""
-        self.standing.look(self.elapsed())
+        now = self.standing
+        if now.parts and (now.improved is None or now.upper_bound < now.improved.cost):
+            now.improved = Improvement(now.upper_bound, self.elapsed(), now.lower_bound)
 
     def layer_ended(self, state: SearchState) -> None:
         """Delete what neither `state` nor the last commit needs; no task may be at work."""

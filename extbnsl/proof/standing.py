@@ -171,11 +171,6 @@ class Standing(FamiliesSoFar):
     def lower_bound(self) -> float:
         return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
 
-    def look(self, seconds: float) -> None:
-        """Notice a better network, so many seconds after the run began."""
-        if self.parts and (self.improved is None or self.upper_bound < self.improved.cost):
-            self.improved = Improvement(self.upper_bound, seconds, self.lower_bound)
-
     def bounds_told(self) -> str:
         """The bounds of the whole problem, for a person."""
         lower, upper = self.lower_bound, self.upper_bound

@@ -39,6 +39,14 @@ def network_of(names: tuple[str, ...], parents: Sequence[NDArray[np.uint64]], ro
     return Network(names, tuple(unpack(own[number]) for own, number in zip(parents, row, strict=True)))
 
 
+def varsets_of(parents: Sequence[NDArray[np.uint64]], rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """The parents of each child of networks (m, n, words): network i has parents[x][rows[i, x]] for child x."""
+    found = np.empty((*rows.shape, parents[0].shape[1]), np.uint64)
+    for x, own in enumerate(parents):
+        found[:, x] = own[rows[:, x]]
+    return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RankedNetworks(Sequence[RankedNetwork]):
     """m networks over n variables, best first; each is made when it is asked for.
@@ -85,7 +93,7 @@ class RankedNetworks(Sequence[RankedNetwork]):
 
     def varsets(self, some: slice) -> NDArray[np.uint64]:
         """The parents of each child of some of the networks: (m, n, words)."""
-        return np.stack([own[rows] for own, rows in zip(self.parents, self.rows[some].T, strict=True)], axis=1)
+        return varsets_of(self.parents, self.rows[some])
 
     def shared(self) -> tuple[tuple[int, int], ...]:
         """The arcs that all networks have, as (parent, child), sorted; O(m n)."""

@@ -16,7 +16,7 @@ from extbnsl.data import Dataset
 from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import FIRST, arc_shares, class_keys, next_slack, numbered, parents_of
+from extbnsl.kbest.ranking import FIRST, arc_shares, class_keys, next_slack, numbered
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
@@ -27,6 +27,7 @@ from extbnsl.parents.exhaustive.source import cost_without_arcs
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.context import Context
+from extbnsl.results.networks import varsets_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import all_given, counted_families, given_scores
 from extbnsl.solver.opening import Opened
@@ -139,7 +140,7 @@ def _enough(scope: Scope, found: FoundNetworks, workers: Workers) -> bool:
         return True
     many = found.networks.costs.size
     if scope.classes:
-        keys = workers.run(class_keys, parents_of(found.networks, found.parents), workers.halt)
+        keys = workers.run(class_keys, varsets_of(found.parents, found.networks.rows), workers.halt)
         many = int(numbered(keys).max()) + 1
     return many >= (scope.k or MOST_LISTED)
 

@@ -17,13 +17,13 @@ from extbnsl.files.manifest import DONE, START, Manifest
 from extbnsl.files.shelf import FamilyLists, Shelf
 from extbnsl.kbest.ledger import Arrays, Entry, Ledger, as_kept, is_key
 from extbnsl.kbest.networks import Networks, lists_of, no_networks
-from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, parents_of, ranks, shares
+from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, ranks, shares
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes, words
 from extbnsl.proof.commits import FamilyCheckpoints, Record
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import FamiliesSoFar
-from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
+from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of, varsets_of
 from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
@@ -178,14 +178,12 @@ class RankingCommits(FamilyCheckpoints[Ranking]):
         super().__init__(standing, context, record)
         standing.ledger.look = self.commit_if_due
 
-    def new_name(self) -> str:
-        """What the files of the families that are written next are named by."""
-        self.standing.version += 1
-        return names.families_within(self.standing.version)
-
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of counting or of the families, and of the ledger."""
-        standing, families = self.standing, self.stored_families()
+        standing = self.standing
+        if standing.survivors is not None and standing.scores is None:
+            standing.version += 1
+        families = self.stored_families(names.families_within(standing.version))
         for entry in standing.ledger.entries.values():
             if entry.fresh:
                 standing.version += 1
@@ -205,7 +203,7 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
     """
     found, tallied = standing.found or _alone(result), standing.tallied
     networks = _in_order(found)
-    classes = numbered(class_keys(parents_of(networks, found.parents)))
+    classes = numbered(class_keys(varsets_of(found.parents, networks.rows)))
     kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
     networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
     own_shares = shares(networks.costs)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, parents_of, ranks, shares
+from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, ranks, shares
 from extbnsl.networks.network import Network, cpdag
+from extbnsl.results.networks import varsets_of
 
 
 def all_parents(n):
@@ -82,5 +83,5 @@ def test_arcs_have_the_weights_of_their_networks():
     for p, x in itertools.product(range(n), repeat=2):
         expected = sum(w for dag, w in zip(dags, weights, strict=True) if dag[x] >> p & 1)
         assert found[p, x] == pytest.approx(expected)
-    assert [tuple(row[:, 0].tolist()) for row in parents_of(networks, parents)] == dags
-    assert parents_of(networks, parents).shape == (networks.costs.size, n, 1)
+    assert [tuple(row[:, 0].tolist()) for row in varsets_of(parents, rows)] == dags
+    assert varsets_of(parents, rows[3:5]).shape == (2, n, 1)
