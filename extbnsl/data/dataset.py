@@ -26,16 +26,6 @@ class _Records:
         """Number of variables n."""
         return len(self.names)
 
-    def _check(self, records: NDArray[Any], dtype: type) -> None:
-        """Assert that the names are distinct and not empty, and that the array (N, n) is of this dtype, in C order."""
-        assert self.names
-        assert len(set(self.names)) == len(self.names)
-        assert all(self.names)
-        assert records.shape[0] >= 1
-        assert records.shape[1:] == (len(self.names),)
-        assert records.dtype == dtype
-        assert records.flags.c_contiguous
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset(_Records):
@@ -84,13 +74,6 @@ class Dataset(_Records):
         """
         return _digest([self.names, self.states, self.codes.shape], self.codes, "<u4")
 
-    def check(self) -> None:
-        """Assert every invariant of the class docstring."""
-        self._check(self.codes, np.uint16)
-        assert len(self.states) == self.variables
-        assert all(labels and len(set(labels)) == len(labels) for labels in self.states)
-        assert bool((self.codes.max(axis=0) < self.arities).all())
-
 
 @dataclass(frozen=True, eq=False)
 class Numbers(_Records):
@@ -121,11 +104,6 @@ class Numbers(_Records):
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
         return _digest(["numbers", self.names, self.values.shape], self.values, "<f8")
-
-    def check(self) -> None:
-        """Assert every invariant of the class docstring."""
-        self._check(self.values, np.float64)
-        assert bool((np.abs(self.values) <= LARGEST_NUMBER).all())
 
 
 def _digest(head: list[Any], records: NDArray[Any], dtype: str) -> str:

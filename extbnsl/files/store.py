@@ -208,12 +208,6 @@ class Store:
         if self.scratch is not None:
             remove_scratch(self.scratch)
 
-    def check(self) -> None:
-        """Assert that the ledger is right: what is synchronised is known, and every known file is counted."""
-        assert self._synchronised <= self._known.keys(), "only known files are synchronised"
-        assert all(name == file.name for name, file in self._known.items()), "files by their names"
-        assert 0 <= sum(file.bytes for file in self._known.values()) <= self.used <= self.peak, "nothing is uncounted"
-
     def _know(self, file: StoredFile) -> None:
         """Take in a file that is counted, in the place of a former one of its name."""
         if former := self._known.get(file.name):

@@ -60,16 +60,6 @@ class CountingTable(NamedTuple):
     base: NDArray[np.uint32]
     bases: int
 
-    def check(self) -> None:
-        """Raise AssertionError if this cannot be."""
-        n, d = self.states.shape
-        assert self.weights.shape == self.patterns.shape == (d,), "a weight and a pattern for each row"
-        assert self.arities.shape == (n,), "a number of states for each variable"
-        assert (self.states < self.arities[:, None]).all(), "states are below the arity"
-        assert (self.weights > 0).all(), "no row is without records"
-        assert self.mlogm.size == int(self.weights.sum()) + 1, "m ln m for every count"
-        assert (np.diff(self.arities) >= 0).all(), "arities ascend"
-
 
 class Nodes(NamedTuple):
     """A stack of prefixes of variables with their entries; each array has a place or a row for each node.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import from_array, from_dataframe
@@ -21,7 +22,7 @@ class Frame:
 def test_array_of_integers():
     for dtype in (np.int8, np.int64, np.uint64, np.float32):
         data = from_array(np.array([[3, 0], [1, 0], [3, 7]], dtype=dtype))
-        data.check()
+        check_dataset(data)
         assert data.names == ("X0", "X1")
         assert data.states == (("1", "3"), ("0", "7"))
         assert data.codes.tolist() == [[1, 0], [0, 0], [1, 1]]
@@ -71,7 +72,7 @@ def test_arrays_that_are_refused(array, names, fragment):
 
 def test_minimal_frame():
     data = from_dataframe(Frame({"a": ["x", "y", "x"], 1: [2, 10, 2], "c": [True, False, True]}))
-    data.check()
+    check_dataset(data)
     assert data.names == ("a", "1", "c")
     assert data.states == (("x", "y"), ("2", "10"), ("False", "True"))
     assert data.source == "<dataframe>"
@@ -119,7 +120,7 @@ def test_pandas_dtypes():
         }
     )
     data = from_dataframe(frame)
-    data.check()
+    check_dataset(data)
     assert data.states == (
         ("1", "3"),
         ("False", "True"),

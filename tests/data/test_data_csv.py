@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, read_csv
@@ -15,7 +16,7 @@ def _read(tmp_path: Path, text: str | bytes, **options) -> Dataset:
     path = tmp_path / "d.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     dataset = read_csv(path, **options)
-    dataset.check()
+    check_dataset(dataset)
     return dataset
 
 
@@ -254,6 +255,6 @@ def test_check_finds_what_is_broken(broken):
         "codes": np.array([[0, 1]], dtype=np.uint16),
         "source": "",
     }
-    Dataset(**whole).check()
+    check_dataset(Dataset(**whole))
     with pytest.raises(AssertionError):
-        Dataset(**whole | broken).check()
+        check_dataset(Dataset(**whole | broken))

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import read_csv
@@ -23,7 +24,7 @@ def read(tmp_path):
     def reader(text, name="d.csv", **options):
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         dataset = read_csv(tmp_path / name, **options)
-        dataset.check()
+        check_dataset(dataset)
         return dataset
 
     return reader

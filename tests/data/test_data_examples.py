@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 
 from extbnsl.data import from_array, read_csv
 
@@ -22,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 )
 def test_examples(name, shape, first, states):
     data = read_csv(EXAMPLES / f"{name}.csv")
-    data.check()
+    check_dataset(data)
     assert data.codes.shape == shape
     assert data.names[0] == first
     assert data.states[0] == states

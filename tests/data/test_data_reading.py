@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from large import MEBIBYTE, most_memory_of, packed
@@ -228,7 +229,7 @@ def check_any(tmp_path_factory, data, options):
     path = tmp_path_factory.mktemp("any") / "d.csv"
     path.write_bytes(data)
     try:
-        read_csv(path, **options).check()
+        check_dataset(read_csv(path, **options))
     except InputError as error:
         said = str(error)
     else:

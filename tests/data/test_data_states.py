@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, read_csv
@@ -15,7 +16,7 @@ def _read(tmp_path: Path, text: str, **options) -> Dataset:
     path = tmp_path / "d.csv"
     path.write_text(text, encoding="utf-8")
     dataset = read_csv(path, **options)
-    dataset.check()
+    check_dataset(dataset)
     return dataset
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import from_array, from_dataframe, read_csv
@@ -16,7 +17,7 @@ def read(tmp_path):
     def reader(text, **options):
         (tmp_path / "d.csv").write_text(text, encoding="utf-8")
         dataset = read_csv(tmp_path / "d.csv", **options)
-        dataset.check()
+        check_dataset(dataset)
         return dataset
 
     return reader

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import dataset_of, numbers_of, random_dataset
+from data_invariants import check_dataset, check_numbers
 
 from extbnsl.data import Numbers, resampling
 from extbnsl.data.resampling import resampling_of
@@ -30,7 +31,7 @@ def test_records_are_those_that_are_drawn_one_by_one(sizes, at_a_time, seed):
     dataset = random_dataset(np.random.default_rng(seed), 3, 40)
     for number in (1, 2, 10_000):
         found = resampling_of(dataset).drawn(seed, number)
-        found.check()
+        check_dataset(found)
         assert found.codes.tolist() == drawn_one_by_one(dataset, seed, number)
         assert (found.names, found.states) == (dataset.names, dataset.states)
 
@@ -41,7 +42,7 @@ def test_numbers_are_drawn_as_states_are():
     numbers = numbers_of(values)
     for number in (1, 2):
         found = resampling_of(numbers).drawn(5, number)
-        found.check()
+        check_numbers(found)
         assert found.values.tolist() == drawn_one_by_one(numbers, 5, number)
         assert found.names == numbers.names
         turned = resampling_of(numbers_of(values[rng.permutation(40)])).drawn(5, number)

@@ -335,7 +335,9 @@ def test_a_store_writes_what_it_has_room_for_and_promised_room_is_taken(tmp_path
     assert (store.used, store.free, store.peak) == (3 * size, 0, 3 * size)
     store.keep_only(store.files[1:])
     store.write("c.h5", ARRAYS)
-    store.check()
+    assert store._synchronised <= store._known.keys(), "only known files are synchronised"
+    assert all(name == file.name for name, file in store._known.items()), "files by their names"
+    assert 0 <= sum(file.bytes for file in store._known.values()) <= store.used <= store.peak, "nothing is uncounted"
 
 
 def test_what_is_written_anew_is_to_be_synchronised_anew(tmp_path, waited):

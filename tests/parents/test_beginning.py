@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
+from data_invariants import check_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import sized
@@ -42,7 +43,7 @@ def test_floors_are_what_all_others_leave_unexplained(seed, n, records, threads,
     with sized(CELLS_PER_TASK=cells):
         problem, order = counted(dataset, threads=threads)
     check_problem(problem)
-    problem.table.check()
+    check_table(problem.table)
     misfits = naive.joint_misfits(dataset.codes)
     expected = [misfits[-1] - misfits[2**n - 1 ^ 1 << x] for x in order]
     np.testing.assert_allclose(problem.floors, expected, rtol=1e-9, atol=1e-6)
