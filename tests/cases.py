@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data import Dataset, Numbers
+from extbnsl.data import Dataset, Numbers, prepare
+from extbnsl.data.given import made_of_array, made_of_frame
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.scores.local import local_scores
@@ -23,6 +25,16 @@ def places_of(present):
     marks = np.packbits(padded, bitorder="little").view(np.uint64)
     count = np.bitwise_count(marks)
     return np.stack((marks, np.cumsum(count, dtype=np.uint64) - count), axis=1)
+
+
+def from_array(array, names=None, **options):
+    """The data set in an array, by `DataOptions`."""
+    return made_of_array(prepare, array, names, DataOptions(**options))
+
+
+def from_dataframe(frame, **options):
+    """The data set in a data frame, by `DataOptions`."""
+    return made_of_frame(prepare, frame, DataOptions(**options))
 
 
 def random_dataset(rng, n, records, largest_arity=4):

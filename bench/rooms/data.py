@@ -2,7 +2,9 @@
 
 from bench import inputs
 from bench.work import Benchmark, Work
-from extbnsl.data import Reading, distinct_rows, from_array
+from extbnsl.core.data_options import DataOptions
+from extbnsl.data import Reading, distinct_rows, prepare
+from extbnsl.data.given import made_of_array
 from extbnsl.data.table import parse
 
 
@@ -15,7 +17,7 @@ def _parse(tiny: bool) -> Work:
 
 def _array(tiny: bool) -> Work:
     dataset = inputs.dataset(*((5, 50) if tiny else (40, 20_000)), states=3)
-    return Work(from_array, [(dataset.codes,)], dataset.codes.size)
+    return Work(made_of_array, [(prepare, dataset.codes, None, DataOptions())], dataset.codes.size)
 
 
 def _distinct(tiny: bool) -> Work:
@@ -25,6 +27,6 @@ def _distinct(tiny: bool) -> Work:
 
 BENCHMARKS = (
     Benchmark("data.table.parse", "cell", _parse),
-    Benchmark("data.given.from_array", "cell", _array),
+    Benchmark("data.given.made_of_array", "cell", _array),
     Benchmark("data.dataset.distinct_rows", "cell", _distinct),
 )

@@ -7,7 +7,6 @@ A source (`file`, `other_files`, `given`) gives columns of distinct texts and co
 from extbnsl.data.dataset import Dataset, Numbers, distinct_rows
 from extbnsl.data.encode import measured, prepare
 from extbnsl.data.file import read_csv, read_data, read_file
-from extbnsl.data.given import from_array, from_dataframe
 from extbnsl.data.text import Reading
 
 __all__ = [
@@ -16,8 +15,6 @@ __all__ = [
     "Numbers",
     "Reading",
     "distinct_rows",
-    "from_array",
-    "from_dataframe",
     "measured",
     "prepare",
     "read_csv",

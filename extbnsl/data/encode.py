@@ -19,10 +19,11 @@ from extbnsl.data.text import Reading
 from extbnsl.data.treatment import Treatment, check_there, declare, selected
 
 Made = TypeVar("Made", Dataset, Numbers)
-Make = Callable[[Sequence[Column], str, Treatment, Reading | None], Made]  # as `prepare` and `measured` are
+Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare` and `measured` are
+UNLIMITED = Reading(memory=0)  # of what is in memory already
 
 
-def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Dataset:
+def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Dataset:
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
     First the choice of columns and of records, then missing values, then each record as often as its weight says, then
@@ -31,7 +32,6 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for no columns,
     no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
-    reading = reading or Reading(memory=0)
     complete, of_missing = _chosen(columns, source, wanted, reading)
     in_order = [ordered(c) for c in reading.watched(source, complete)]
     declared, free = declare(in_order, wanted.arities, source)
@@ -51,7 +51,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     )
 
 
-def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Numbers:
+def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Numbers:
     """The Numbers of `columns`, all of the same number of records: the choice of columns and of records, missing values
     and weights as `prepare` has them.
 
@@ -59,7 +59,6 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     beyond 1e150. O(N n).
     """
     _refuse_states(wanted)
-    reading = reading or Reading(memory=0)
     complete, warnings = _chosen(columns, source, wanted, reading, states=False)
     values = np.empty((len(complete[0].codes), len(complete)))
     for j, column in enumerate(reading.watched(source, complete)):

@@ -24,8 +24,7 @@ from extbnsl.data.column import (
     column_of_texts,
     listed,
 )
-from extbnsl.data.dataset import Dataset
-from extbnsl.data.encode import Made, Make, prepare
+from extbnsl.data.encode import UNLIMITED, Made, Make, prepare
 from extbnsl.data.treatment import LARGEST_ARITY, treatment
 from extbnsl.machine.workers import chunks
 
@@ -33,31 +32,15 @@ ARRAY, FRAME = "<array>", "<dataframe>"
 PART = LARGEST_ARITY  # records that are read at a time as they stand: no column of them has too many states
 
 
-def from_dataframe(frame: Any, **options: Any) -> Dataset:
-    """The data set in a data frame, of pandas or of anything alike.
+def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
+    """What `make`, which is `prepare` or `measured`, makes of a data frame, of pandas or of anything alike.
 
     `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
     integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
     so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. Ordered categories are the states,
-    in their order, whether they occur or not; of other categories, those that occur. `options`: see
-    `DataOptions`. Raises InputError for what cannot be used.
+    in their order, whether they occur or not; of other categories, those that occur. Raises InputError for names that
+    occur twice, and lengths that differ.
     """
-    return made_of_frame(prepare, frame, DataOptions(**options))
-
-
-def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: Any) -> Dataset:
-    """The data set in a 2-D array (N, n) of integers, booleans or floats.
-
-    The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is
-    a missing value. Floats must be whole numbers, unless `discretise` or `discrete` is given. `names` defaults to X0,
-    X1, ...; `options`: see `DataOptions`. Raises InputError for other shapes and dtypes.
-    """
-    return made_of_array(prepare, array, names, DataOptions(**options))
-
-
-def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
-    """What `make`, which is `prepare` or `measured`, makes of a data frame; InputError for names that occur twice, and
-    lengths that differ."""
     wanted = treatment(options)
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"{FRAME}: a {type(frame).__name__} has no columns: give a data frame.")
@@ -67,12 +50,16 @@ def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
     check_names(names, FRAME)
     columns = [_column(name, frame[key]) for name, key in zip(names, keys, strict=True)]
     check_lengths(columns, FRAME)
-    return make(columns, FRAME, wanted, None)
+    return make(columns, FRAME, wanted, UNLIMITED)
 
 
 def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | None, options: DataOptions) -> Made:
-    """What `make`, which is `prepare` or `measured`, makes of an array; InputError if there are not as many names as
-    columns, and for states that are no whole numbers."""
+    """What `make`, which is `prepare` or `measured`, makes of a 2-D array (N, n) of integers, booleans or floats.
+
+    The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is a missing
+    value. States must be whole numbers, unless they are to be cut or are discrete. `names` defaults to X0, X1, ...
+    Raises InputError for other shapes and dtypes, and if there are not as many names as columns.
+    """
     wanted = treatment(options)
     values = _checked(array)
     if isinstance(names, str) or not isinstance(names, Iterable | None):
@@ -85,7 +72,7 @@ def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | Non
         used = [wanted.uses(name) and not wanted.is_discrete(name) for name in own]
         _refuse_fractions(values, own, np.array(used, dtype=np.bool_))
     columns = [column_of_numbers(name, values[:, j], ARRAY) for j, name in enumerate(own)]
-    return make(columns, ARRAY, wanted, None)
+    return make(columns, ARRAY, wanted, UNLIMITED)
 
 
 def _column(name: str, series: Any) -> Column:
@@ -222,7 +209,7 @@ def given(data: Any) -> Given:
         names = tuple(clean_name(str(key)) for key in keys)
         if len(set(names)) == len(keys):
             return Given(keys, names, tuple(data[key] for key in keys), len(data), True)
-        from_dataframe(data)  # which says what is wrong with the names
+        made_of_frame(prepare, data, DataOptions())  # which says what is wrong with the names
     if hasattr(data, "tocsr"):
         raise InputError("X is a sparse matrix: give a dense array (X.toarray()).")
     array = _as_array(data, "X")

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from cases import from_array
 from commands import a_table
 from flat import solve
-
-from extbnsl.data import from_array
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from cases import from_array
 from certified import by_clusters
 from commands import a_table, fails, run
 from flat import solve
 
 from extbnsl.core.claims import tolerance
-from extbnsl.data import from_array, read_csv
+from extbnsl.data import read_csv
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
 from extbnsl.verify.certificate import floor_units

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from cases import from_array, from_dataframe
 from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
-from extbnsl.data import from_array, from_dataframe
 
 
 class Frame:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import from_array
 from data_invariants import check_dataset
 
-from extbnsl.data import from_array, read_csv
+from extbnsl.data import read_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

@@ -6,9 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from cases import from_array
 
 from extbnsl.core.data_options import DataOptions
-from extbnsl.data import from_array, measured
+from extbnsl.data import measured
 from extbnsl.data.dataset import spreads, state_counts
 from extbnsl.data.given import made_of_array
 

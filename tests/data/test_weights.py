@@ -3,12 +3,12 @@
 import numpy as np
 import pandas
 import pytest
+from cases import from_array, from_dataframe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extbnsl
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.data import from_array, from_dataframe
 
 TEXT = "a,w,b\nx,2,1\ny,0,2\nx,1,3\n"
 

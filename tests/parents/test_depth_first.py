@@ -8,7 +8,7 @@ from multiprocessing import get_context
 import naive
 import numpy as np
 import pytest
-from cases import shelf_of
+from cases import from_array, shelf_of
 from kept import enumeration
 from patching import patch_everywhere
 from portions import first
@@ -16,7 +16,6 @@ from soundness import check_enumeration
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import Warned, ignore
-from extbnsl.data import from_array
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.state import start_enumeration

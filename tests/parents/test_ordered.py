@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import ordered_twins as twins
 import pytest
-from cases import dataset_of, full_xor_rows, random_dataset
+from cases import dataset_of, from_array, full_xor_rows, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from soundness import check_table
@@ -12,7 +12,7 @@ from soundness import check_table
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import StageAdvanced, ignore
-from extbnsl.data import from_array, read_csv
+from extbnsl.data import read_csv
 from extbnsl.lab.baselines.suzuki import find_by_suzuki
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import child_table, choose_parents, order_problem

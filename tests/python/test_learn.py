@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import from_array
 from portions import first
 
 import extbnsl
 from extbnsl.core.claims import STATUSES
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import StageStarted
-from extbnsl.data import from_array
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import from_array
 from patching import sized
 
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError
-from extbnsl.data import from_array
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables, fit, number_of_parameters
 from extbnsl.results import outputs

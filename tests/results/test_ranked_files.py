@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from cases import from_array
 from fakes import HOSTILE, arcs_of, document_of, fake_networks, fake_result
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from runs import stopped
 from extbnsl.cli import main
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError, VerificationError
-from extbnsl.data import from_array
 from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
 from extbnsl.formats.bif import read_bif

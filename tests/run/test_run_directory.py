@@ -9,11 +9,11 @@ import sys
 
 import numpy as np
 import pytest
+from cases import from_array
 from patching import forbidden
 from runs import commit, stopped
 
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
-from extbnsl.data import from_array
 from extbnsl.files import lock
 from extbnsl.files.names import OUTPUTS
 from extbnsl.networks.network import Network

@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import pytest
 from asking import networks_best_first
-from cases import random_dataset, random_families, scores_of
+from cases import from_array, random_dataset, random_families, scores_of
 from patching import called_by
 
 import extbnsl
@@ -49,7 +49,7 @@ def test_ties_come_together():
     """A column that never varies: every network is there with each of its sets of parents, at the same cost."""
     rng = np.random.default_rng(3)
     codes = random_dataset(rng, 3, 40, 2).codes
-    dataset = extbnsl.data.from_array(np.column_stack([codes, np.zeros(40, int)]), list("abcd"))
+    dataset = from_array(np.column_stack([codes, np.zeros(40, int)]), list("abcd"))
     found = list(itertools.islice(networks_best_first(dataset, budgets=ONE), 200))
     every = all_costs(dataset)
     assert [one.cost for one in found] == pytest.approx(every[:200].tolist(), abs=1e-7)
@@ -71,7 +71,7 @@ def asked(until_it_ends):
 def test_of_millions_that_cost_the_same_the_first_come_at_once(asked):
     """Columns of one state, that may be parents of all, and have any parents themselves."""
     codes = np.column_stack([np.zeros((14, 4), int), random_dataset(np.random.default_rng(6), 4, 14, 3).codes])
-    dataset = extbnsl.data.from_array(codes, list("abcdefgh"))
+    dataset = from_array(codes, list("abcdefgh"))
     found = list(itertools.islice(networks_best_first(dataset, Claim("bds", ess=5.0), budgets=ONE), 10 * AT_ONCE))
     assert max(asked) == 16 * AT_ONCE
     assert {one.rank for one in found} == {1}

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from asking import approximate_network, bootstrap_network
-from cases import numbers_of, random_numbers, shelf_of
+from cases import from_array, numbers_of, random_numbers, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
@@ -23,7 +23,6 @@ from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import Warned, ignore
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.data import from_array
 from extbnsl.data.resampling import resampling_of
 from extbnsl.files.atomic import write_atomically
 from extbnsl.kernels.varsets import pack, sizes, unpack

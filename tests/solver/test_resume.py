@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import from_array
 from flat import flattened, solve
 from patching import forbidden
 from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 
 from extbnsl.cli import main
 from extbnsl.core import events
-from extbnsl.data import from_array, read_csv
+from extbnsl.data import read_csv
 from extbnsl.drawing.network import BEGINNING
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import make_scratch

@@ -6,7 +6,16 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import cost_of_order, dataset_of, full_xor_rows, random_dataset, random_families, scores_of, xor_rows
+from cases import (
+    cost_of_order,
+    dataset_of,
+    from_array,
+    full_xor_rows,
+    random_dataset,
+    random_families,
+    scores_of,
+    xor_rows,
+)
 from flat import compute_scores, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +28,6 @@ import extbnsl.solver.solve
 from extbnsl.core.claims import tolerance
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
-from extbnsl.data import from_array
 from extbnsl.files.manifest import read_manifest
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.formats.score_writer import write_scores
