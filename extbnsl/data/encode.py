@@ -27,18 +27,15 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
     First the choice of columns and of records, then missing values, then each record as often as its weight says, then
-    the order of states, then declared arities (which exempt a column from what follows, as levels do), then intervals,
-    then codes. Duplicate records stay: each is a record. A constant column stays, with a warning. Raises InputError as
-    `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for no columns,
-    no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
+    the order of states, then declared arities (which are levels, and exempt a column from what follows), then
+    intervals, then codes. Duplicate records stay: each is a record. A constant column stays, with a warning. Raises
+    InputError as `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for
+    no columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
     complete, of_missing = _chosen(columns, source, wanted, reading)
-    in_order = [ordered(c) for c in reading.watched(source, complete)]
-    declared, free = declare(in_order, wanted.arities, source)
-    levels, free = tuple(c for c in free if c.levels), tuple(c for c in free if not c.levels)
-    settled, of_states = settle_states(free, wanted, source)
-    by_name = {column.name: _with_missing(column) for column in (*declared, *levels, *settled)}
-    final = [by_name[column.name] for column in complete]
+    in_order = declare([ordered(c) for c in reading.watched(source, complete)], wanted.arities, source)
+    settled, of_states = settle_states(in_order, wanted, source)
+    final = list(map(_with_missing, settled))
     codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
     for j, column in enumerate(reading.watched(source, final)):
         codes[:, j] = column.codes
@@ -47,7 +44,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         states=tuple(column.values for column in final),
         codes=codes,
         source=source,
-        warnings=(*of_missing, *of_states, *hints(free), *_constants(final)),
+        warnings=(*of_missing, *of_states, *hints([c for c in in_order if not c.levels]), *_constants(final)),
     )
 
 

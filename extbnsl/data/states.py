@@ -34,21 +34,22 @@ def settle_states(
     """Cut the columns that rules are for, refuse what cannot be a discrete variable, warn of what may be none: the
     columns, whose values are their states, and the warnings.
 
-    The columns are `ordered`. Columns that --discrete names stay as they are, and columns with a rule of their own are
-    cut by that. Of the others a column is refused (InputError) if it is continuous (numbers that are not all whole,
-    more than MAX_FRACTIONAL_STATES of them), has more than MAX_STATES states, or tells records apart with more than
-    FEW_STATES; the rules mean, quantile and width cut just these, and numbers of more than FEW_STATES states; paper
-    cuts every column of more than PAPER_STATES states, by the index of the state if they are no numbers.
+    The columns are `ordered`. Levels, and columns that --discrete names, stay as they are, and columns with a rule of
+    their own are cut by that. Of the others a column is refused (InputError) if it is continuous (numbers that are not
+    all whole, more than MAX_FRACTIONAL_STATES of them), has more than MAX_STATES states, or tells records apart with
+    more than FEW_STATES; the rules mean, quantile and width cut just these, and numbers of more than FEW_STATES states;
+    paper cuts every column of more than PAPER_STATES states, by the index of the state if they are no numbers.
     """
+    kept = {column.name for column in columns if column.levels or wanted.is_discrete(column.name)}
+    free = [column for column in columns if column.name not in kept]
     for column in columns:
-        if len(column.values) > LARGEST_ARITY and wanted.is_discrete(column.name):
+        if len(column.values) > LARGEST_ARITY and column.name in kept:
             raise InputError(
                 f"{source}: column '{column.name}' has {len(column.values):,} states, and no column can have more than "
                 f"{LARGEST_ARITY:,}",
                 names=[column.name],
                 advice=("leave it out", dropped([column.name])),
             )
-    free = [column for column in columns if not wanted.is_discrete(column.name)]
     rule_of = {column.name: wanted.rules.get(column.name) or _plain(wanted.rules.get(None), column) for column in free}
     _refuse([column for column in free if rule_of[column.name] is None and unfit(column)], source)
     texts = [column for column in free if rule_of[column.name] and column.numbers is None and column.values]
@@ -186,7 +187,7 @@ def _idle(before: Sequence[Column], after: Sequence[Column], wanted: Treatment) 
             f" cut nothing: column '{name}' has no more values than that has intervals.",
         )
         for name, rule in named.items()
-        if name in {column.name for column in before} and name not in simpler
+        if name in {column.name for column in before if not column.levels} and name not in simpler
     ]
     if plain is not None and changed <= set(named):
         idle.append(

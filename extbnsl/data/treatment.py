@@ -4,7 +4,7 @@ the arities that are declared: states that a variable has although they may not 
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -205,23 +205,20 @@ def read_arities(path: str | PathLike[str]) -> dict[str, int]:
     return {name: int(text) for name, text in zip(names, numbers, strict=True)}
 
 
-def declare(
-    columns: Sequence[Column], arities: Mapping[str, int], source: str
-) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """The columns that `arities` names with the states "0" to "r-1", and the others: two tuples.
+def declare(columns: Sequence[Column], arities: Mapping[str, int], source: str) -> list[Column]:
+    """The columns, which are `ordered`; those that `arities` names have the levels "0" to "r-1".
 
-    The columns are `ordered`; a column not named in `arities` has the states that occur. Raises InputError
-    for a name that is no column, for states that are not whole numbers from 0, and for an arity too small.
+    Raises InputError for a name that is no column, for states that are not whole numbers from 0, and for an arity too
+    small.
     """
     unknown = sorted(set(arities) - {column.name for column in columns})
     if unknown:
         raise InputError(f"{source} has no column '{unknown[0]}', for which an arity is declared: correct the name.")
-    declared = tuple(_with_arity(c, arities[c.name], source) for c in columns if c.name in arities)
-    return declared, tuple(c for c in columns if c.name not in arities)
+    return [_with_arity(c, arities[c.name], source) if c.name in arities else c for c in columns]
 
 
 def _with_arity(column: Column, arity: int, source: str) -> Column:
-    """The column with states "0" to str(arity - 1)."""
+    """The column with levels "0" to str(arity - 1)."""
     numbers = [] if column.numbers is None else column.numbers.tolist()
     if len(numbers) != len(column.values) or has_fractions(column) or min(numbers, default=0) < 0:
         raise InputError(
@@ -233,4 +230,4 @@ def _with_arity(column: Column, arity: int, source: str) -> Column:
             f"{source}: column '{column.name}' has the state {column.values[-1]}, too large for its declared "
             f"arity {arity}: declare at least {int(numbers[-1]) + 1}."
         )
-    return recoded(column, [int(value) for value in numbers], map(str, range(arity)))
+    return replace(recoded(column, [int(value) for value in numbers], map(str, range(arity))), levels=True)

@@ -160,3 +160,13 @@ def test_pandas_duplicate_names():
     pd = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="'a' occurs more than once"):
         from_dataframe(pd.DataFrame([[0, 1]], columns=["a", "a"]))
+
+
+def test_more_levels_than_codes_are_refused():
+    pd = pytest.importorskip("pandas")
+    levels = [f"v{i}" for i in range(70_000)]
+    frame = pd.DataFrame({"a": pd.Categorical([levels[0], levels[65_536]], categories=levels, ordered=True)})
+    with pytest.raises(InputError, match=r"column 'a' has 70,000 states, and no column can have more than 65,535"):
+        from_dataframe(frame)
+    with pytest.raises(InputError, match="and no column can have more than"):
+        from_array([[0], [1]], arities={"X0": 70_000})
