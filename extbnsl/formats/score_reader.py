@@ -14,7 +14,7 @@ i; otherwise variables are in order of appearance.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -27,8 +27,9 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.data.table import LONGEST_FIELD, TEXT_BYTES
 from extbnsl.data.text import BLOCK, Reading, text_blocks
-from extbnsl.kernels.varsets import WORD_BITS, sizes, words
-from extbnsl.scores.local import GIVEN, LocalScores, has_duplicates, local_scores
+from extbnsl.kernels.varsets import gathered as varsets_of
+from extbnsl.kernels.varsets import sizes, words
+from extbnsl.scores.local import GIVEN, LocalScores, local_scores, repeated
 
 SUFFIXES = (".jkl", ".jaa", ".pss", ".scores")
 CHUNK = 1 << 13  # families split into words at a time, so that the words stay in cache
@@ -143,17 +144,14 @@ def _header_fault(line: str) -> str | None:
 
 def _read_pss(lines: Iterator[Line], gathered: "_Gathered") -> None:
     """Gather a URLearning file, without its META lines and empty lines."""
-    while rows := list(_some((line for line in lines if not _is_passed_over(line[1])), CHUNK)):
-        start = 0
-        for at, (number, line) in enumerate(rows):
-            if line.split(maxsplit=1)[0] != "VAR":
-                continue
+    told = (line for line in lines if not _is_passed_over(line[1]))
+    for announces, some in groupby(told, lambda line: line[1].split(maxsplit=1)[0] == "VAR"):
+        for number, line in some if announces else ():
             if len(line.split()) != 2:
                 raise InputError(f"{gathered.path}, line {number}: expected 'VAR name', found {_shown(line)}.")
-            gathered.add(rows[start:at])
             gathered.announce(line.split()[1], number)
-            start = at + 1
-        gathered.add(rows[start:])
+        while rows := list(_some(some, CHUNK)):
+            gathered.add(rows)
     if not gathered.variables:
         raise InputError(f"{gathered.path} has no line 'VAR name': give a file with local scores.")
 
@@ -230,9 +228,8 @@ class _Gathered:
         self._count(0, TEXT_BYTES + len(name))
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Add families to the last variable; InputError naming the line if one is none, BudgetError if memory ends."""
-        if not lines:
-            return
+        """Add families, one at least, to the last variable; InputError naming the line if one is none, BudgetError if
+        memory ends."""
         child = self._last
         if child is None:
             raise InputError(f"{self.path}, line {lines[0][0]}: expected 'VAR name' before {_shown(lines[0][1])}.")
@@ -300,20 +297,19 @@ def _families(
     path: str | PathLike[str], variable: _Variable, index_of: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """The varsets and costs of a variable, as they come; its rows are let go. index_of: the variable of each word."""
-    varsets = np.concatenate([_varsets(rows.counts, index_of[rows.members], n) for rows in variable.rows])
+    each = ((np.repeat(np.arange(rows.costs.size), rows.counts), rows) for rows in variable.rows)
+    varsets = np.concatenate([varsets_of(at, index_of[rows.members], rows.costs.size, n) for at, rows in each])
     counts, lines = (np.concatenate([getattr(rows, of) for rows in variable.rows]) for of in ("counts", "lines"))
     costs = np.concatenate([rows.costs for rows in variable.rows])
     variable.rows.clear()
     twice = np.flatnonzero(sizes(varsets) != counts)
     if twice.size:
         raise _refusal(path, int(lines[twice[0]]), "a parent occurs twice", variable)
-    if has_duplicates(varsets):
-        seen: dict[bytes, int] = {}
-        for varset, line in zip(varsets, lines.tolist(), strict=True):
-            if varset.tobytes() in seen:
-                first = seen[varset.tobytes()]
-                raise _refusal(path, line, f"the parent set of line {first} again", variable, ": keep one of the two")
-            seen[varset.tobytes()] = line
+    again = np.flatnonzero(repeated(varsets))
+    if again.size:
+        first = lines[(varsets == varsets[again[0]]).all(axis=1).argmax()]
+        what = f"the parent set of line {first} again"
+        raise _refusal(path, int(lines[again[0]]), what, variable, ": keep one of the two")
     return varsets, costs
 
 
@@ -353,17 +349,6 @@ def _numbers(fields: list[str]) -> NDArray[np.float64]:
     if not np.isfinite(numbers).all():
         raise ValueError("not finite")
     return numbers
-
-
-def _varsets(counts: NDArray[np.int32], members: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:
-    """The varsets, (len(counts), words), of which the i-th has the next counts[i] members."""
-    varsets = np.zeros((len(counts), words(variables)), dtype=np.uint64)
-    starts = np.cumsum(counts) - counts
-    for position in range(int(counts.max())):
-        rows = np.flatnonzero(counts > position)
-        added = members[starts[rows] + position]
-        varsets[rows, added // WORD_BITS] |= np.uint64(1) << (added % WORD_BITS).astype(np.uint64)
-    return varsets
 
 
 def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:

@@ -158,18 +158,13 @@ def _check_families(scores: LocalScores, child: int) -> None:
         raise InputError(f"The variable {name!r} has a parent beyond the {n} variables: correct the family.")
     if (varsets[:, child // WORD_BITS] >> np.uint64(child % WORD_BITS) & np.uint64(1)).any():
         raise InputError(f"The variable {name!r} is in a parent set of its own: leave that family out.")
-    if has_duplicates(varsets):
+    if repeated(varsets).any():
         raise InputError(f"The variable {name!r} has the same parent set twice: keep one of the two.")
     if scores.max_parents is not None and sizes(varsets).max() > scores.max_parents:
         raise InputError(
             f"The variable {name!r} has a parent set of more than {scores.max_parents} parents: "
             "raise max_parents or leave that family out."
         )
-
-
-def has_duplicates(varsets: NDArray[np.uint64]) -> bool:
-    """Whether two rows of (m, words) are the same varset; O(m log m)."""
-    return bool(repeated(varsets).any())
 
 
 def repeated(varsets: NDArray[np.uint64]) -> NDArray[np.bool_]:
