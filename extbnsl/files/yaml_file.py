@@ -71,12 +71,7 @@ class Located:
 
 def read_yaml(path: Path) -> Located:
     """The document in a YAML file; InputError if it cannot be read or is too large, FileError if it is none."""
-    return parse_yaml(read_given(path, MOST_BYTES), path)
-
-
-def parse_yaml(content: bytes, path: Path) -> Located:
-    """The document in the content of a YAML file; raises as `read_yaml`."""
-    loader = None
+    content, loader = read_given(path, MOST_BYTES), None
     try:
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()

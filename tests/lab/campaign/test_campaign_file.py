@@ -2,13 +2,12 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from pretended import EXAMPLES
 
 from extbnsl.cli.parser import usage_error
-from extbnsl.files.yaml_file import MOST_BYTES, FileError, parse_yaml
+from extbnsl.files.yaml_file import MOST_BYTES, FileError, read_yaml
 from extbnsl.lab.campaign.reading import read_campaign
 
 GOOD = "title: x\ndata: [a.csv]\n"
@@ -140,9 +139,10 @@ def test_no_file_at_all(run, here):
     assert run()[0] == 30
 
 
-def test_merging_as_yaml_has_it():
+def test_merging_as_yaml_has_it(tmp_path):
     text = b"a: &a {x: 1, y: 2}\nb: &b {x: 3, z: 4}\nc:\n  y: 5\n  <<: [*a, *b]\n"
-    located = parse_yaml(text, Path("c.yaml"))
+    (tmp_path / "c.yaml").write_bytes(text)
+    located = read_yaml(tmp_path / "c.yaml")
     assert located.value["c"] == {"x": 1, "y": 5, "z": 4}
     assert [located.line(("c", key)) for key in "xyz"] == [1, 4, 2]
     assert not located.problems
@@ -253,7 +253,8 @@ def test_the_schema_knows_all_keys(run):
     assert all(f'"{key}"' in out for key in ("methods", "time-limit", "kill-after", "published", "exclude"))
 
 
-def test_an_error_is_one_of_input():
+def test_an_error_is_one_of_input(tmp_path):
+    (tmp_path / "x.yaml").write_bytes(b"a: [")
     with pytest.raises(FileError) as caught:
-        parse_yaml(b"a: [", Path("x.yaml"))
+        read_yaml(tmp_path / "x.yaml")
     assert caught.value.exit_code == 30
