@@ -7,7 +7,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,7 +73,7 @@ class Patience:
         return self._since is not None and clock() - self._since >= self._seconds
 
 
-class _Threads(Executor):
+class _Threads:
     """Threads for tasks. The process ends without them if it has to, unlike with those of the standard library.
 
     Raises BudgetError if the system does not give it so many.
@@ -91,17 +91,17 @@ class _Threads(Executor):
             self.shutdown()
             raise BudgetError(f"The system does not give this process {number} threads; give fewer.") from error
 
-    def submit(self, task: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
-        """The future of task(*arguments, **named)."""
+    def submit(self, task: Callable[..., T], *arguments: Any) -> Future[T]:
+        """The future of task(*arguments)."""
         future: Future[T] = Future()
-        self._waiting.put((future, task, arguments, named))
+        self._waiting.put((future, task, arguments))
         return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+    def shutdown(self, wait: bool = True) -> None:
         """Let the threads end, which is waited for no longer than a task in flight has; those that have not begun never
         do."""
         with contextlib.suppress(queue.Empty):
-            while cancel_futures:
+            while True:
                 self._waiting.get_nowait()
         for _ in self._threads:
             self._waiting.put(None)
@@ -117,10 +117,10 @@ def _work(waiting: "queue.SimpleQueue[tuple[Any, ...] | None]") -> None:
         del work
 
 
-def _do(future: Future[T], task: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+def _do(future: Future[T], task: Callable[..., T], arguments: tuple[Any, ...]) -> None:
     if future.set_running_or_notify_cancel():
         try:
-            future.set_result(task(*arguments, **named))
+            future.set_result(task(*arguments))
         except BaseException as error:
             future.set_exception(error)
             del future  # which has the error, which has this frame, with what the task held
@@ -136,20 +136,15 @@ class Workers:
     A task that does not end within GRACE_SECONDS is left behind, with its thread: others take over, with another
     `halt`. So a task writes to nothing that anybody looks at after a stop, or Stopped tells whether it may.
 
-    The tasks of `stream` must be pure functions of values that can be pickled, `halt` apart: another
-    `executor` of so many workers may run them, such as a pool of processes. It stays the caller's, and there nobody
-    sees `halt` being set.
-
     Raises BudgetError if the system does not give it the threads.
     """
 
-    def __init__(self, threads: int, stop: StopSignal = never, executor: Executor | None = None) -> None:
+    def __init__(self, threads: int, stop: StopSignal = never) -> None:
         self.threads = threads
         self.stop = stop
         self.halt = unhalted()
         self._stopped: float | None = None  # when it was first noticed that it is time to stop
         self._pool, self._aside = _Threads(threads), _Threads(1)
-        self._executor = executor
 
     def __enter__(self) -> "Workers":
         return self
@@ -194,14 +189,12 @@ class Workers:
         waiting = iter(arguments)
         futures: deque[Future[T]] = deque()
         enough = 2 * self.threads
-        executor = self._executor or self._pool
         try:
             with self._giving_up(futures):
                 while True:
                     if len(futures) <= enough:
-                        futures.extend(
-                            executor.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures))
-                        )
+                        more = itertools.islice(waiting, ahead - len(futures))
+                        futures.extend(self._pool.submit(task, *a) for a in more)
                     if not futures:
                         return
                     if not futures[0].done():

@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 from cases import from_array, shelf_of
+from elsewhere import Elsewhere
 from kept import enumeration
 from patching import patch_everywhere
 from portions import first
@@ -303,7 +304,7 @@ def test_a_commit_writes_again_only_what_has_changed(tmp_path, sizes):
 @pytest.mark.slow
 def test_tasks_can_run_in_other_processes():
     dataset = random_data(2, 9, 300)
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool, Workers(1, executor=pool) as workers:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool, Elsewhere(1, pool) as workers:
         for find, begun in ((families, None), (child_by_child, start_enumeration(9))):
             found = surviving_families(dataset, Claim(), workers, shelf_of(), ignore, begun)
             assert_identical(found, find(dataset))

@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from elsewhere import Elsewhere
 from test_layers import ends
 from test_rows import Layered, columns
 
@@ -33,7 +34,7 @@ def test_processes_make_the_layers_that_threads_make(parent_graph, memory, proce
 
     def layers_made_by(executor):
         store = Store(Path(tempfile.mkdtemp(dir=tmp_path)), 1 << 30)
-        with Workers(2, executor=executor) as workers:
+        with Elsewhere(2, executor) if executor else Workers(2) as workers:
             states = ends(search_layers(ready, workers, Room(memory, store)))
         assert any(run.files for run in states[-1].runs) == (memory == 0)
         return [columns(state, ready, store.folder) for state in states]
@@ -47,6 +48,6 @@ def test_processes_make_the_layers_that_threads_make(parent_graph, memory, proce
 @pytest.mark.slow
 def test_processes_outlive_the_workers_and_a_stop_is_noticed(processes):
     reasons = iter([None, None, None])
-    with Workers(2, lambda: next(reasons, "interrupted"), processes) as workers, pytest.raises(Stopped):
+    with Elsewhere(2, processes, lambda: next(reasons, "interrupted")) as workers, pytest.raises(Stopped):
         list(search_layers(Layered(5, 8).ready(), workers, Room(math.inf)))
     assert processes.submit(math.sqrt, 4.0).result() == 2.0
