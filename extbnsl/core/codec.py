@@ -4,7 +4,6 @@
 What is read may come from anyone: whatever its type does not say is a `Misfit`, which knows the place.
 
     int, float, bool, str       whole numbers of 64 bits, finite numbers, true or false, any text
-    Literal["a", "b"]           one of these
     tuple[T, ...], list[T], frozenset[T], tuple[T, U], dict[str, T], T | U, T | None
     NDArray[np.int32]           an array of one axis, as a list
     a dataclass, NamedTuple     an object of exactly its fields
@@ -25,7 +24,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,15 +141,6 @@ def decode_some(kinds: Mapping[str, Any], value: Any) -> dict[str, Any]:
     return {key: _inside(key, _reader(kinds[key]), item, _Source({}, {}), "") for key, item in value.items()}
 
 
-def misfit(kind: Any, value: Any) -> str | None:
-    """Where a JSON value is none of this kind, such as 'files.3.name'; None if it is one."""
-    try:
-        decode(kind, value)
-    except Misfit as found:
-        return found.place
-    return None
-
-
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
     """The types of the fields of a dataclass or NamedTuple."""
@@ -172,8 +162,6 @@ def _reader(kind: Any) -> Reader:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         return _annotated(parts[0], parts[1:])
-    if origin is Literal:
-        return _fitting(lambda value: any(type(value) is type(one) and value == one for one in parts))
     if origin in (typing.Union, types.UnionType):
         return _either([_reader(part) for part in parts])
     if origin is tuple and parts[1:] != (...,):

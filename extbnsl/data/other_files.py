@@ -11,7 +11,7 @@ import importlib
 import lzma
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -102,7 +102,8 @@ def _of_arrow(name: str, chunks: Any, source: str, is_text: bool) -> Column:
         if is_text:
             texts = [level.strip() for level in levels]
             return column_of_texts(name, [None if code is None else texts[code] for code in codes])
-        return _of_codes(name, levels, (-1 if code is None else code for code in codes), chunks.type.ordered, source)
+        numbers = np.fromiter((-1 if code is None else code for code in codes), np.int64)
+        return replace(column_of_levels(name, levels, numbers, source, "states"), levels=chunks.type.ordered)
     if kind.startswith(("list", "large_list", "struct", "map", "timestamp", "date", "time", "duration", "binary")):
         raise InputError(f"{source}: column '{name}' has values of the type {kind}: remove it or make it a few states.")
     return _of_values(name, chunks.to_pylist(), source)
@@ -145,8 +146,8 @@ def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
         values = [row[j] for row in rows]
         if isinstance(kind, list):
             place = {level: code for code, level in enumerate(kind)}
-            codes = (-1 if value is None else place[value] for value in values)
-            columns.append(_of_codes(clean_name(name), kind, codes, True, source))
+            codes = np.fromiter((-1 if value is None else place[value] for value in values), np.int64)
+            columns.append(column_of_levels(clean_name(name), kind, codes, source, "states"))
         else:
             columns.append(_of_values(clean_name(name), values, source))
     return columns
@@ -190,7 +191,7 @@ def _of_series(name: str, series: Any, source: str) -> Column:
     """The column of a column of pandas."""
     kind: Any = series.dtype
     if hasattr(kind, "categories"):
-        return _of_codes(name, kind.categories.tolist(), np.asarray(series.array.codes).tolist(), True, source)
+        return column_of_levels(name, kind.categories.tolist(), np.asarray(series.array.codes), source, "states")
     if kind.kind in "mM":
         raise InputError(f"{source}: column '{name}' has dates or times: remove it or make it a few states.")
     values = zip(series.tolist(), series.isna().tolist(), strict=True)
@@ -226,11 +227,6 @@ def _of_values(name: str, values: Sequence[Any], source: str) -> Column:
     else:
         texts = [None if value is None else str(value).strip() for value in values]
     return column_of_texts(name, texts)
-
-
-def _of_codes(name: str, levels: Sequence[Any], codes: Iterable[int], declared: bool, source: str) -> Column:
-    """The column of codes of levels, -1 where there is no value; all levels are states if they are declared."""
-    return replace(column_of_levels(name, levels, np.fromiter(codes, np.int64), source, "states"), levels=declared)
 
 
 READERS: Mapping[str, Callable[[Path, str, Reading], list[Column]]] = {

@@ -52,11 +52,6 @@ class Reading:
     deadline: Deadline = field(default_factory=Deadline)
     observer: Observer = ignore
 
-    def advanced(self, path: Source, done: int, total: int) -> None:
-        """Say that `done` of `total` bytes of the file have been read (0: nobody knows); BudgetError if time is up."""
-        self.check_time(path)
-        self.observer(StageAdvanced(STAGE, done, total, "bytes"))
-
     def watched(self, path: Source, columns: Iterable[T]) -> Iterator[T]:
         """The columns, one after the other; BudgetError when the time is up between two."""
         for column in columns:
@@ -141,7 +136,8 @@ def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterato
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = gzip.GzipFile(fileobj=file) if packed else file
             while data := stream.read(size):
-                reading.advanced(name, file.tell() if total else 0, total)
+                reading.check_time(name)
+                reading.observer(StageAdvanced(STAGE, file.tell() if total else 0, total, "bytes"))
                 yield data
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{name} is a damaged or truncated gzip file: copy it again.") from None

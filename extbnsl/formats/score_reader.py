@@ -12,7 +12,7 @@ i; otherwise variables are in order of appearance.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from os import PathLike
@@ -256,7 +256,9 @@ class _Gathered:
     def scores(self) -> LocalScores:
         """All that was gathered, which is let go; InputError as `read_scores` raises it."""
         self._check_last()
-        variables = _in_order(self.variables)
+        numbers = [str(i) for i in range(len(self.variables))]
+        in_order = numbers if self.variables.keys() == set(numbers) else self.variables
+        variables = [self.variables[name] for name in in_order]
         index = {variable.name: i for i, variable in enumerate(variables)}
         unknown = next((name for name in self._number_of if name not in index), None)  # in the order of lines
         if unknown is not None:
@@ -285,12 +287,6 @@ class _Gathered:
         later = self._families * 8 * (words(len(self.variables)) + 1)
         told = f"the {self._families:,} parent sets of {len(self.variables):,} variables"
         self._reading.check_memory(self.path, self._bytes + later, told)
-
-
-def _in_order(variables: Mapping[str, _Variable]) -> list[_Variable]:
-    """The variables in their order: by number if the names are 0 to n-1, else as they appear."""
-    numbers = [str(i) for i in range(len(variables))]
-    return [variables[name] for name in (numbers if variables.keys() == set(numbers) else variables)]
 
 
 def _families(

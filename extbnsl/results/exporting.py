@@ -1,12 +1,13 @@
 """A network of a run for other programs: what its files say of it, and the files that it is written to."""
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
-from extbnsl.core.codec import Whole, decode, misfit
+from extbnsl.core.codec import Misfit, Whole, decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data.dataset import Spread
 from extbnsl.files.atomic import write_atomically
@@ -57,9 +58,12 @@ def described_in(path: Path, document: Mapping[str, Any]) -> Described:
     path: the file or its run directory, whose document that is. RunDirectoryError if there is no network, or one of the
     files is damaged.
     """
-    if misfit(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)}) or not document["variables"]:
+    found: _Solved | None = None
+    with contextlib.suppress(Misfit):
+        found = decode(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)})
+    if found is None or not found["variables"]:
         raise RunDirectoryError(f"{path} is damaged or no result of a solve.")
-    network = Network.from_names(document["variables"], document["parents"])
+    network = Network.from_names(found["variables"], found["parents"])
     network.order()
     folder = path if path.is_dir() else path.parent
     bare = Described(network, float(document["cost"]))
