@@ -7,6 +7,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from data_invariants import check_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,8 +141,8 @@ def test_check_asserts_order_and_types():
         (good.parents[1:], good.costs[1:]),
     ]:
         with pytest.raises(AssertionError):
-            LocalScores(good.names, parents, costs, Claim("file")).check()
-    good.check()
+            check_scores(LocalScores(good.names, parents, costs, Claim("file")))
+    check_scores(good)
 
 
 def test_fingerprint_is_of_the_families():

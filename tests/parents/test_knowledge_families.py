@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
+from data_invariants import check_scores
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import enumeration
@@ -48,7 +49,7 @@ def test_families_under_knowledge(passed, begun, score, seed, n, records, limit,
         start = None if begun is None else start_at_children(dataset, claim)
         found = surviving_families(dataset, claim, workers, shelf_of(), ignore, start, slack=slack)
     assert found.stopped is None
-    found.scores.check()
+    check_scores(found.scores)
     costs = naive.all_local_scores(dataset.codes, dataset.arities, limit, score)
     costs[~admitted(knowledge, dataset.names, limit)] = np.inf
     best = naive.best_scores(costs)

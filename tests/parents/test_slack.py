@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, full_xor_rows, random_dataset, random_families, scores_of, shelf_of
+from data_invariants import check_scores
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from soundness import check_problem
@@ -32,7 +33,7 @@ def found_families(dataset, slack, claim=Claim(), begun=None, threads=1, shelf=N
     with Workers(threads) as workers:
         survivors = surviving_families(dataset, claim, workers, shelf or shelf_of(), ignore, begun, tell, slack)
     assert survivors.stopped is None
-    survivors.scores.check()
+    check_scores(survivors.scores)
     return as_dicts(survivors.scores), survivors
 
 
