@@ -19,7 +19,7 @@ from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.scores.known import Known, score_of
-from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.scores.local import LocalScores, in_order
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, penalty_of
 
@@ -82,8 +82,7 @@ def _replaced(scores: LocalScores, families: dict[int, ChildFamilies]) -> LocalS
     """The scores with other families of some children, in any order."""
     parents, costs = list(scores.parents), list(scores.costs)
     for x, (varsets, own) in families.items():
-        order = canonical_order(varsets, own)
-        parents[x], costs[x] = np.ascontiguousarray(varsets[order]), own[order]
+        parents[x], costs[x] = in_order(varsets, own)
     return LocalScores(scores.names, tuple(parents), tuple(costs), scores.claim)
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from extbnsl.files.shelf import FamilyLists, Put
 from extbnsl.kernels.varsets import pack, renumber, unpack
-from extbnsl.parents.pruning import Halt, in_order, undominated, within
-from extbnsl.scores.local import LocalScores
+from extbnsl.parents.pruning import Halt, undominated, within
+from extbnsl.scores.local import LocalScores, in_order
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from extbnsl.machine.workers import unhalted
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each, first_subsets
-from extbnsl.scores.local import LocalScores, canonical_order, repeated
+from extbnsl.scores.local import LocalScores, in_order, repeated
 
 Halt = NDArray[np.uint8] | None  # see `Workers`; None: nobody sets it
 
@@ -76,12 +76,6 @@ def _best_inside(
     return first_inside_each(0, as_bytes(parents), begin, tables, unhalted() if halt is None else halt)
 
 
-def in_order(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """One child's families, (m, words) and (m,), in canonical order."""
-    order = canonical_order(parents, costs)
-    return np.ascontiguousarray(parents[order]), costs[order]
-
-
 def merged(
     old: tuple[NDArray[np.uint64], NDArray[np.float64]],
     new: tuple[NDArray[np.uint64], NDArray[np.float64]],
@@ -100,13 +94,7 @@ def prune(scores: LocalScores, slack: float = 0.0, halt: Halt = None) -> LocalSc
     With slack, in nats, without those that cost more by more than that than the cheapest of their subsets. halt: as in
     `undominated`.
     """
-    kept = [
+    return scores.only(
         undominated(p, c, with_rounding(slack, float(np.abs(c).max())), halt=halt)
         for p, c in zip(scores.parents, scores.costs, strict=True)
-    ]
-    return LocalScores(
-        names=scores.names,
-        parents=tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, kept, strict=True)),
-        costs=tuple(c[k] for c, k in zip(scores.costs, kept, strict=True)),
-        claim=scores.claim,
     )

@@ -65,6 +65,12 @@ class LocalScores:
             digest.update(costs.astype("<f8").tobytes())
         return digest.hexdigest()
 
+    def only(self, rows: Iterable[NDArray[Any]]) -> "LocalScores":
+        """The scores of some families of each child: of these rows, ascending, or where a mask says so."""
+        chosen = list(rows)
+        parents, costs = (tuple(a[k] for a, k in zip(own, chosen, strict=True)) for own in (self.parents, self.costs))
+        return LocalScores(self.names, parents, costs, self.claim)
+
     def check(self) -> None:
         """Raise InputError for what a user's file can cause: a child without parent sets, a child that is its own
         parent, a parent beyond n, a parent set twice or over the limit, a cost that is not finite, no acyclic network.
@@ -102,15 +108,17 @@ def local_scores(
     score: its name, or all that is claimed. Sorts canonically and checks; raises InputError as `LocalScores.check`
     does.
     """
-    parents, costs = [], []
-    for varsets, own in families:
-        order = canonical_order(varsets, own)
-        parents.append(np.ascontiguousarray(varsets[order]))
-        costs.append(own[order] + 0.0)  # -0.0 becomes 0.0, so that equal means same bits
+    ordered = [in_order(varsets, own + 0.0) for varsets, own in families]  # -0.0 becomes 0.0: equal means same bits
     claim = score if isinstance(score, Claim) else Claim(score, max_parents)
-    scores = LocalScores(tuple(names), tuple(parents), tuple(costs), claim)
+    scores = LocalScores(tuple(names), tuple(own for own, _ in ordered), tuple(own for _, own in ordered), claim)
     scores.check()
     return scores
+
+
+def in_order(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """One child's families, (m, words) and (m,), in canonical order."""
+    order = canonical_order(parents, costs)
+    return np.ascontiguousarray(parents[order]), costs[order]
 
 
 def canonical_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:

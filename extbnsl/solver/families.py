@@ -98,14 +98,12 @@ def without_dominated(survivors: Survivors, workers: Workers) -> Survivors:
 def _cheapest(survivors: Survivors, reason: str) -> Survivors:
     """The cheapest families, MOST_NAMED in all or a few more, among which there is a network."""
     scores, unjudged = survivors.scores, survivors.unjudged.copy()
-    parents, costs, most = list(scores.parents), list(scores.costs), max(1, MOST_NAMED // scores.variables)
+    most = max(1, MOST_NAMED // scores.variables)
     _, needed = network_rows(scores.parents)
-    for x in (x for x, own in enumerate(costs) if own.size > most):
-        rows = np.union1d(np.arange(most), needed[x : x + 1])
-        unjudged[x] = min(unjudged[x], costs[x][most])
-        parents[x], costs[x] = parents[x][rows], costs[x][rows]
-    few = LocalScores(scores.names, tuple(parents), tuple(costs), scores.claim)
-    return Survivors(few, unjudged, reason, survivors.varsets)
+    rows = [np.union1d(np.arange(min(most, own.size)), needed[x : x + 1]) for x, own in enumerate(scores.costs)]
+    for x, own in enumerate(scores.costs):
+        unjudged[x] = min([unjudged[x], *own[most : most + 1]])
+    return Survivors(scores.only(rows), unjudged, reason, survivors.varsets)
 
 
 def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
@@ -129,11 +127,7 @@ def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
             )
         if not kept.any():
             raise InputError(f"max_parents: {name} has no parent set of at most {claim.max_parents}; raise the limit.")
-    left = LocalScores(
-        scores.names,
-        tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, keep, strict=True)),
-        tuple(c[k] for c, k in zip(scores.costs, keep, strict=True)),
-        replace(scores.claim, max_parents=claim.max_parents, knowledge=claim.knowledge),
-    )
+    own = replace(scores.claim, max_parents=claim.max_parents, knowledge=claim.knowledge)
+    left = replace(scores.only(keep), claim=own)
     left.check_order()
     return left

@@ -39,13 +39,7 @@ def needed_families(
 def needed_scores(scores: LocalScores, k: int, halt: NDArray[np.uint8] | None = None) -> LocalScores:
     """The local scores without the families that the k best networks do not need: Theorem 3. halt: as in
     `needed_families`."""
-    kept = [needed_families(p, c, k, halt) for p, c in zip(scores.parents, scores.costs, strict=True)]
-    return LocalScores(
-        names=scores.names,
-        parents=tuple(np.ascontiguousarray(p[own]) for p, own in zip(scores.parents, kept, strict=True)),
-        costs=tuple(c[own] for c, own in zip(scores.costs, kept, strict=True)),
-        claim=scores.claim,
-    )
+    return scores.only(needed_families(p, c, k, halt) for p, c in zip(scores.parents, scores.costs, strict=True))
 
 
 @njit

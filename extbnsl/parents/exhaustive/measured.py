@@ -21,9 +21,10 @@ from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import unhalted
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
-from extbnsl.parents.pruning import in_order, undominated, with_rounding
+from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, moments, unexplained
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
+from extbnsl.scores.local import in_order
 
 DETERMINED = 1e-10  # of the variance of a column: others that leave less determine it
 PART = 1e-4  # of its standard deviation: what a column contributes to one that it determines, at least

@@ -13,9 +13,9 @@ from extbnsl.kernels.varsets import as_varsets, gathered, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.parents.pruning import in_order
 from extbnsl.scores.determinants import LEAST, Moments, given
 from extbnsl.scores.formula import cost_of_tallies, new_tally, tally_cell
+from extbnsl.scores.local import in_order
 from extbnsl.scores.penalty import family_penalty, grown
 
 MOST_PARENTS = 16  # of a child: the cheapest are enough until all families are judged

@@ -26,10 +26,10 @@ from extbnsl.parents.exhaustive.problem import (
     varying,
     with_floors,
 )
-from extbnsl.parents.pruning import in_order
 from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named, score_of
+from extbnsl.scores.local import in_order
 from extbnsl.scores.score import ParameterScore, most_parents
 
 
