@@ -12,8 +12,7 @@ from extbnsl.core.options import Option, Options
 from extbnsl.kbest.scope import Scope
 from extbnsl.parents.ordered.methods import SUZUKI, OrderMethods
 from extbnsl.proof.methods import LOWER_BOUND, SEED, Methods
-from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.resamples import Resamples
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 
 WORD_BITS = 64  # of a varset that is one number
 BFBNB = "bfbnb"  # that of `solve` itself: external-memory frontier breadth-first branch and bound
