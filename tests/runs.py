@@ -1,23 +1,17 @@
 """Run directories for the tests, as a run leaves them, made without solving anything."""
 
-from extbnsl.core.codec import decode
+from extbnsl.core.codec import decode, encode
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import checksum
 from extbnsl.files.manifest import Manifest, RunState
 from extbnsl.files.store import Scratch, Store, make_scratch
+from extbnsl.proof.methods import Methods
+from extbnsl.proof.standing import Standing
 from extbnsl.run import directory as directory_module
 
 CLAIM = {"score": "mdl", "max_parents": 3}
-METHODS = {
-    "lower_bound": "static",
-    "fixing": True,
-    "ancestral": False,
-    "path_extension": False,
-    "parent_graph": "layered",
-    "polish": None,
-    "seed": 5,
-}
+METHODS = Methods("static", ancestral=False, path_extension=False, parent_graph="layered", seed=5).document()
 OPTIONS = CLAIM | METHODS
 DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
 BUDGETS = {"memory": 1 << 30, "disk": None, "threads": 1, "compress": False}
@@ -36,14 +30,7 @@ def remembered(source="data.csv", **changes):
     return run | changes
 
 
-STANDING = {
-    "counting": None,
-    "scores": None,
-    "parts": [],
-    "search": None,
-    "version": 0,
-    "counters": {},
-}
+STANDING = encode(Standing())
 
 
 def state(**changes):

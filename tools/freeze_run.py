@@ -2,14 +2,16 @@
 
     python tools/freeze_run.py tests/frozen/run-1
 
-Writes data.csv and, in run/, what a resume needs. To be done once for each format version, by a program of that
-version; tests/run/test_frozen.py reads what came out. The run is stopped in the middle of a layer; the table of its
-bound covers more variables than the search has low bits; its incumbent is poor, so that the optimum is in later
-layers.
+Writes data.csv, in run/ what a resume needs, and in state.txt what the states of all kinds of runs are made of. To be
+done once for each format version, by a program of that version; tests/run/test_frozen.py reads what came out. The run
+is stopped in the middle of a layer; the table of its bound covers more variables than the search has low bits; its
+incumbent is poor, so that the optimum is in later layers.
 """
 
 import csv
+import dataclasses
 import sys
+import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,15 +21,20 @@ import numpy as np
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.search.runs
+from extbnsl.core.codec import IN_FILE, UNKEPT
 from extbnsl.core.events import Event, LayerEnded
+from extbnsl.core.options import union_of
 from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
-from extbnsl.files.manifest import Remembered, read_manifest
+from extbnsl.files.manifest import Manifest, Remembered, read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.proof.methods import Methods
+from extbnsl.proof.standing import Standing
+from extbnsl.solver.approximation import Approximation
 from extbnsl.solver.opening import Request
 from extbnsl.solver.place import Place
+from extbnsl.solver.ranking import Ranking
 from extbnsl.solver.solve import solve
 
 VARIABLES = 18
@@ -43,6 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     run = folder / "run"
     run.mkdir(parents=True)
     write_data(folder / "data.csv")
+    (folder / "state.txt").write_text(state_text())
     extbnsl.proof.incumbents.search_orders = _as_they_stand
     extbnsl.search.layers.LEAST_SOURCES = 1  # many tasks
     extbnsl.search.runs.FENCE_NODES = 1
@@ -60,6 +68,36 @@ def main(arguments: Sequence[str]) -> int:
     position = read_manifest(run).state.standing["search"]["state"]["position"]
     print(f"{result.status} after {result.stats['nodes_kept']} nodes, at position {position} of a layer")
     return int(position == 0)
+
+
+def state_text() -> str:
+    """What manifests keep: a line for each field of each class, with its type."""
+    classes: list[Any] = [Manifest, Standing, Ranking, Approximation]
+    lines = []
+    for kind in classes:  # which grows
+        hints = typing.get_type_hints(kind, include_extras=True)
+        for name in getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]:
+            if UNKEPT not in getattr(hints[name], "__metadata__", ()):
+                lines.append(f"{kind.__name__}.{name}: {_spelled(hints[name], classes)}")
+    return "\n".join(lines) + "\n"
+
+
+def _spelled(hint: Any, classes: list[Any]) -> str:
+    """A type in words; classes that it names are noted, if they are read field by field."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _spelled(parts[0], classes) + (" in a file" if IN_FILE in parts else "")
+    if origin is np.ndarray:
+        return f"array of {typing.get_args(parts[1])[0].__name__}"
+    own = [_spelled(part, classes) for part in parts]
+    if len(union_of(hint)) > 1:
+        return " | ".join(own)
+    if own:
+        return f"{origin.__name__}[{', '.join(own)}]"
+    by_field = dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")
+    if by_field and not hasattr(hint, "from_document") and hint not in classes:
+        classes.append(hint)
+    return {Ellipsis: "...", type(None): "None"}.get(hint) or hint.__name__
 
 
 class _StopInALayer:

