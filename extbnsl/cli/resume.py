@@ -17,7 +17,7 @@ from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import format_time
-from extbnsl.core.options import declared
+from extbnsl.core.options import Options, declared
 from extbnsl.files.manifest import (
     APPROXIMATE,
     BOOTSTRAP,
@@ -54,7 +54,7 @@ example:
 """
 AS_BEFORE = ("memory", "disk", "threads")  # budgets, unless others are given
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
-SCOPES: dict[str, type] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
+SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -143,14 +143,14 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
     kept = {name: before.get(name) for name in AS_BEFORE if getattr(given, name) is None}
     asked_for = options.options_of(Budgets, given, **kept)
     problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, state.claim.score)
-    kind = ApproximateMethods if approximates else Methods
-    methods = believed(run.path, "state.methods", lambda: decode(kind, state.methods))
+    kind: type[Options] = ApproximateMethods if approximates else Methods
+    methods = believed(run.path, "state.methods", lambda: decode(kind, kind.completed(state.methods)))
     if approximates:  # it has the time that it has left unless another is given
         left = max(LEAST_SECONDS, state.seconds_left or 0.0)
         budgets = replace(budgets, time_limit=budgets.time_limit or left)
     scope = None
-    if state.kind in SCOPES:
-        scope = believed(run.path, "state.scope", lambda: decode(SCOPES[state.kind], state.scope))
+    if of := SCOPES.get(state.kind):
+        scope = believed(run.path, "state.scope", lambda: decode(of, of.completed(state.scope)))
     compress = bool(given.compress or before.get("compress"))
     granted = {name: getattr(budgets, name) for name in AS_BEFORE} | {"compress": compress}
     remember = replace(remembered, input=absolute(data), budgets=granted)

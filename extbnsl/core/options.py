@@ -141,3 +141,9 @@ class Options:
     def document(self) -> dict[str, Any]:
         """The fields as JSON values."""
         return dataclasses.asdict(typing.cast(Any, self))
+
+    @classmethod
+    def completed(cls, document: Mapping[str, Any]) -> dict[str, Any]:
+        """A `document` with the defaults of the options that it lacks: it may be from before there were these."""
+        fields = dataclasses.fields(typing.cast(Any, cls))
+        return {one.name: one.default for one in fields if one.default is not dataclasses.MISSING} | dict(document)

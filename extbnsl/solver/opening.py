@@ -3,7 +3,7 @@ what a checkpoint keeps is read."""
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -52,7 +52,9 @@ class Request:
             if value is not None:
                 value.check()
         if self.place.resume is not None:
-            _check_same(self.about, self.place.resume.state)
+            begun = self.place.resume.state
+            scope = {} if self.scope is None else self.scope.completed(begun.scope)
+            _check_same(self.about, replace(begun, methods=self.methods.completed(begun.methods), scope=scope))
 
     @property
     def about(self) -> RunState:

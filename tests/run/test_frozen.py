@@ -61,6 +61,14 @@ def test_a_manifest_is_written_as_the_frozen_one(tmp_path, monkeypatch):
     assert (tmp_path / MANIFEST).read_bytes() == written
 
 
+def test_a_run_from_before_an_option_goes_on_with_its_default(tmp_path, capsys):
+    run = shutil.copytree(NEWEST / "run", tmp_path / "run")
+    document = json.loads((run / MANIFEST).read_text())
+    del document["checksum"], document["state"]["methods"]["polish"]
+    (run / MANIFEST).write_bytes(manifests._sealed(document))
+    assert (resumed(run, VERSIONS[-1]), capsys.readouterr().err) == (0, "")
+
+
 @pytest.fixture
 def finished(tmp_path):
     """A run of an earlier format that was finished, and its data."""
