@@ -184,7 +184,7 @@ def plain_grouping(
     widest = WIDEST
     while widest > 1 and pattern_bytes(widest) * context.workers.threads > context.memory // 2:
         widest -= 1
-    if context.methods.lower_bound == "static":
+    if not context.methods.patterns:
         groups = np.array_split(np.arange(piece.size), -(-piece.size // widest))
         return rebuilt_grouping(tuple(tuple(g.tolist()) for g in groups), piece, context)
 

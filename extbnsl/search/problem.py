@@ -3,7 +3,7 @@ groups and multipliers, in kernels.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,12 +178,7 @@ class SearchProblem:
     @property
     def bytes(self) -> int:
         """Memory that the tables take."""
-        arrays: tuple[NDArray, ...] = (*self.rules.groups, *self.rules.clusters, *self.rules.ancestry, self.rules.unmet)
-        if self.families is not None:
-            arrays += self.families
-        if isinstance(self.parent_graphs, ByteTables):
-            arrays += self.parent_graphs
-        return sum(array.nbytes for array in arrays)
+        return _bytes_of((self.rules, self.parent_graphs, self.families))
 
     @property
     def score_cache(self) -> ScoreCache | None:
@@ -193,6 +188,11 @@ class SearchProblem:
     def row_width(self, size: int) -> int:
         """How many best scores a node of `size` variables carries."""
         return self.variables - size if self.score_cache else 0
+
+
+def _bytes_of(value: Any) -> int:
+    """Bytes of the arrays in tuples of tuples."""
+    return sum(map(_bytes_of, value)) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
 
 
 def search_problem(
