@@ -17,7 +17,6 @@ def members(varset):
 
 
 PARAMETER = {"mdl": lambda records: math.log(records) / 2, "aic": lambda records: 1.0}  # nats of a free parameter
-OTHERS = ("bdeu", "bds", "k2", "fnml", "qnml")  # "bdeu:10" has an equivalent sample size of 10, "bdeu" of 1
 
 
 def mdl(codes, arities, child, parents):
@@ -31,7 +30,7 @@ def aic(codes, arities, child, parents):
 
 
 def family_cost(score, codes, arities, child, parents):
-    """What a family costs, by counting in dictionaries."""
+    """What a family costs, by counting in dictionaries; "bdeu:10" has an equivalent sample size of 10, "bdeu" of 1."""
     counts = {}
     for row in np.asarray(codes).tolist():
         own = counts.setdefault(tuple(row[p] for p in parents), {})

@@ -13,6 +13,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.formats.kinds import (
     FORMATS,
+    LISTED,
     MADE_OF_PARAMETERS,
     WITH_PARAMETERS,
     WITH_STRENGTHS,
@@ -24,13 +25,9 @@ from extbnsl.results.reading import claim_in, read_result
 if TYPE_CHECKING:
     from extbnsl.formats.described import Described, Written
 
-EPILOG = """\
+EPILOG = f"""\
 Writes the (best) network of a run in the format that FILE ends with:
-  .bif      BIF, for bnlearn, pgmpy, pyAgrum       .xdsl     GeNIe
-  .net      Hugin                                  .graphml  networkx, igraph
-  .dot      Graphviz; dashed where an arc may turn .json     as network.json
-  .csv      a table of the arcs                    .txt      bnlearn's [A][B|A]
-Parameters are those of network.json; the data are read again only where it has
+{LISTED}Parameters are those of network.json; the data are read again only where it has
 none, and for --smoothing.
 
 example:

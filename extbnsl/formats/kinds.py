@@ -8,16 +8,18 @@ from pathlib import Path
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention
 
-SUFFIXES = {
-    "bif": ".bif",
-    "xdsl": ".xdsl",
-    "net": ".net",
-    "dot": ".dot",
-    "graphml": ".graphml",
-    "json": ".json",
-    "csv": ".csv",
-    "bnlearn": ".txt",
+_KNOWN = {  # by name, how files end and what they are for
+    "bif": (".bif", "BIF, for bnlearn, pgmpy, pyAgrum"),
+    "xdsl": (".xdsl", "GeNIe"),
+    "net": (".net", "Hugin"),
+    "dot": (".dot", "Graphviz; dashed where an arc may turn"),
+    "graphml": (".graphml", "networkx, igraph"),
+    "json": (".json", "as network.json"),
+    "csv": (".csv", "a table of the arcs"),
+    "bnlearn": (".txt", "bnlearn's [A][B|A]"),
 }
+SUFFIXES = {name: suffix for name, (suffix, _) in _KNOWN.items()}
+LISTED = "".join(f"  {suffix:10}{use}\n" for suffix, use in _KNOWN.values())
 FORMATS = tuple(SUFFIXES)
 MADE_OF_PARAMETERS = ("bif", "xdsl", "net")  # nothing without them
 WITH_PARAMETERS = (*MADE_OF_PARAMETERS, "json")

@@ -1,6 +1,6 @@
 """What a score is: a cost in nats, minimised, that is the sum of the costs of a network's families.
 
-A score takes part by one file with its value, its line in known.py and its slow twin in tests/naive.py. Two kinds:
+A score takes part by its value and its line in known.py; the checker says its formula again. Two kinds:
 
 - `ParameterScore`: misfit + a price for each free parameter. MDL and AIC are of this kind. Searches of parent sets get
   the price as one number, see formula.py, and bound what parents can gain by entropies.

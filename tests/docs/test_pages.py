@@ -9,6 +9,8 @@ from pages import PAGES, ROOT, anchors, links, prose, rows
 
 import extbnsl
 from extbnsl.cli.parser import command_parser
+from extbnsl.formats.kinds import SUFFIXES
+from extbnsl.scores.known import NAMES
 
 README = ROOT / "README.md"
 OPTIONS = ROOT / "docs" / "options.md"
@@ -93,6 +95,13 @@ def test_every_option_is_on_its_page_with_its_default_and_no_other_is():
     page, parser = options_of_the_page(), options_of_the_parser()
     differing = {one: (page.get(one), parser.get(one)) for one in page.keys() | parser.keys()}
     assert {one: both for one, both in differing.items() if both[0] != both[1]} == {}, "(on the page, in the parser)"
+
+
+def test_every_format_and_every_score_is_on_its_page():
+    exported = prose(ROOT / "docs" / "file-formats.md").split("\n## Exported files\n")[1].split("\n## ")[0]
+    assert {name.strip("`"): ending.strip("`") for ending, name, *_ in rows(exported)} == SUFFIXES
+    scores = prose(ROOT / "docs" / "scores.md").split("\n## ")[0]
+    assert sorted(re.findall(r"`([\w-]+)`", " ".join(first for first, *_ in rows(scores)))) == sorted(NAMES)
 
 
 def test_every_argument_of_learn_is_on_the_page_with_its_default():

@@ -1,23 +1,16 @@
 """Edits of results, each in place, of a case by a random generator: `forge.cases` says which come together."""
 
 import numpy as np
+from cases import EVERY_SCORE, claim_by
 from knowing import random_knowledge
 
 from extbnsl.core.claims import STATUSES
+from extbnsl.scores.known import score_of
 from forge.consistent import adapted, renumbered, searched_component
 from forge.random_edits import mutate, other_number
 
 NAMES = ("a", "b", "c", "d")
-SCORES = [
-    ("mdl", None),
-    ("bic", None),
-    ("aic", None),
-    ("bdeu", 1.0),
-    ("bdeu", 2.5),
-    ("bds", 5.0),
-    ("k2", None),
-    ("qnml", None),
-]
+SCORES = [("bic", None), *((own.name, own.ess) for own in (score_of(claim_by(name)) for name in EVERY_SCORE))]
 
 
 def anything(case, rng):

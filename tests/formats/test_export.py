@@ -244,6 +244,7 @@ def test_any_names_and_labels_come_back(names, data):
     assert_is(known, made, *read_net(made.text))
     read_model_string(written(known, "bnlearn").text)
     assert ET.fromstring(written(known, "graphml").text.encode("utf-8"))
+    assert all(written(known, kind).text.endswith("\n") for kind in FORMATS)
 
 
 def test_without_parameters_some_formats_cannot_be():

@@ -105,7 +105,7 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
     score = score_of(claim)
     if not isinstance(score, ParameterScore):
         raise InputError(
-            f"score: the parent limits for the k best networks are those of mdl and aic, not {score.name!r}."
+            f"score: parent limits of the k best networks need a price of each parameter, and {score.name!r} has none."
         )
     if claim.knowledge:
         raise InputError("knowledge: the parent limits of the k best networks are for all networks; leave it out.")
