@@ -32,7 +32,7 @@ from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.results.reading import read_text
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
-from extbnsl.run.log import LAYER_FIGURES, read_layers
+from extbnsl.run.log import read_layers
 from extbnsl.run.progress import Clock, clearing
 from extbnsl.run.status import StatusFile, read_status
 from extbnsl.solver.methods import Resamples
@@ -196,10 +196,10 @@ def _observed(
 def _layers(folder: Path) -> list[dict[str, int]]:
     """What the log of a run, of all its sessions, has of each layer; nothing of a run without a search, and of one that
     searched more layers than people look at."""
-    layers: list[Mapping[str, Any]] = []
+    layers: list[dict[str, int]] = []
     with contextlib.suppress(ExtbnslError):
         layers = read_layers(folder)
-    return [{key: layer[key] for key in LAYER_FIGURES} for layer in layers] if len(layers) <= MOST_LAYERS else []
+    return layers if len(layers) <= MOST_LAYERS else []
 
 
 def _stopping(run: RunDirectory, methods: Options) -> str:

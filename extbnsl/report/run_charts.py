@@ -20,7 +20,7 @@ NODES = {"generated": "edges generated", "kept": "nodes kept"}  # what lines sho
 SIZES = {"rss_bytes": "memory", "memory": "of it the solver's", "disk": "disk"}
 UNITS = {"GiB": 2.0**30, "MiB": 2.0**20, "KiB": 2.0**10, "bytes": 1.0}
 
-Layers = Sequence[Mapping[str, Any]]  # as `read_layers` returns them
+Layers = Sequence[Mapping[str, int]]  # as `read_layers` returns them
 
 
 def file_format(output: Path) -> str:

@@ -80,10 +80,10 @@ def _sections(run: Run) -> Iterator[str]:
 
 def _state(run: Run) -> Iterator[str]:
     """What is worth a word if the run is not over."""
-    if run.state == "running":
+    if run.status.state == "running":
         yield "<p class='note'>The run goes on; this is its last result, from before.</p>\n"
-    elif run.resume:
-        yield f"<p class='note'>To go on with it:</p>\n{_shell(run.resume)}"
+    elif run.status.resume:
+        yield f"<p class='note'>To go on with it:</p>\n{_shell(run.status.resume)}"
 
 
 def _network(run: Run) -> str:

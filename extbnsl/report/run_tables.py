@@ -18,7 +18,7 @@ from extbnsl.results.facts import network_drawn
 from extbnsl.results.reading import damage_told, network_written, no_result, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import Moment, read_bounds, read_layers
-from extbnsl.run.status import read_status
+from extbnsl.run.status import Status, read_status
 
 MOST_STATES = 12  # of a variable that are listed
 MOST_ROWS = 64  # of a table of parameters
@@ -36,7 +36,7 @@ class Run:
     """A run that has a result: the document of result.json without a list of networks, the network, that of
     network.json (empty if that is not of this result), the bounds over time and the layers of the log.
 
-    state: what the run does now, as `extbnsl.run.status` says; resume: the command that goes on with it, if one does.
+    status: what the run does now.
     """
 
     path: Path
@@ -44,9 +44,8 @@ class Run:
     network: Network
     written: Mapping[str, Any]
     bounds: tuple[Moment, ...]
-    layers: tuple[Mapping[str, Any], ...]
-    state: str
-    resume: str | None
+    layers: tuple[Mapping[str, int], ...]
+    status: Status
 
     @property
     def costs_of_removal(self) -> dict[tuple[str, str], float]:
@@ -75,11 +74,11 @@ def read_run(path: Path) -> Run:
         network.order()
     except (KeyError, TypeError, AttributeError, InputError, VerificationError) as error:
         raise no_result(path) from error
-    layers: list[Mapping[str, Any]] = []
+    layers: list[dict[str, int]] = []
     with contextlib.suppress(InputError):
         layers = read_layers(path)
     written = network_written(path, document) or {}
-    return Run(path, document, network, written, read_bounds(path), tuple(layers), status.state, status.resume)
+    return Run(path, document, network, written, read_bounds(path), tuple(layers), status)
 
 
 def arcs(run: Run, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:

@@ -9,7 +9,6 @@ import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,9 @@ from extbnsl.formats.spelling import csv_text
 from extbnsl.kernels.varsets import as_varsets, pack, sizes, unpack
 from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
-from extbnsl.results.outputs import networks
+from extbnsl.results.outputs import files_beside, networks
 from extbnsl.results.reading import CLOSING, OPENING, claim_in, encoded, read_networks
-from extbnsl.results.result import Result, outputs
+from extbnsl.results.result import Result
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -249,7 +248,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
         names = document["variables"]
         return ranked_files(read_ranked(folder, names), _arcs(names, document["arc_shares"]), dataset, document)
     network = Network.from_names(document["variables"], document["parents"])
-    return islice(outputs(document, network, dataset), 1, None)
+    return files_beside(document, network, dataset)
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

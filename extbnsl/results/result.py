@@ -24,15 +24,14 @@ from extbnsl.formats.described import Described
 from extbnsl.formats.export import dot_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
-from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
-from extbnsl.results.bootstrap import HEADER, Bootstrap
+from extbnsl.results.bootstrap import Bootstrap
 from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.facts import notebook_html
-from extbnsl.results.outputs import described, networks
-from extbnsl.results.reading import claim_in, encoded
+from extbnsl.results.outputs import described, files_beside
+from extbnsl.results.reading import encoded
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -173,7 +172,8 @@ class Result:
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
         computed before it is taken."""
-        return outputs(document, self.network, self.dataset)
+        yield RESULT, encoded(f"{json_text(document, indent=1)}\n")
+        yield from files_beside(document, self.network, self.dataset)
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of `result.json`, as JSON values.
@@ -406,15 +406,3 @@ class Result:
         names = self.network.names
         directed, undirected = cpdag(self.network)
         return tuple((names[a], names[b]) for a, b in directed), tuple((names[a], names[b]) for a, b in undirected)
-
-
-def outputs(document: Mapping[str, Any], network: Network, dataset: Data | None) -> Iterator[tuple[str, Content]]:
-    """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
-
-    The result itself comes first, and nothing else is computed before it is taken.
-    """
-    yield RESULT, encoded(f"{json_text(document, indent=1)}\n")
-    if "bootstrap" in document:
-        arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
-        yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
-    yield from networks(network, dataset, document["cost"], claim_in(document))

@@ -77,8 +77,8 @@ def _better(better: Any, known: float | None, found: float | None) -> float | No
     return found if known is None else known if found is None else float(better(known, found))
 
 
-def read_layers(path: Path) -> list[Mapping[str, Any]]:
-    """What the log of the run in `path` has of each layer, by component and layer, with the names of LayerEnded.
+def read_layers(path: Path) -> list[dict[str, int]]:
+    """What the log of the run in `path` has of each layer, by component and layer: LAYER_FIGURES by their names.
 
     Of a layer that was generated again after a resume the last time counts. Lines that are torn are passed over.
     Raises InputError if there is no log or no layer in it, RunDirectoryError if it is no file.
@@ -86,7 +86,7 @@ def read_layers(path: Path) -> list[Mapping[str, Any]]:
     log = path / EVENTS_LOG
     try:
         layers = {
-            (event["component"], event["layer"]): event
+            (event["component"], event["layer"]): {key: event[key] for key in LAYER_FIGURES}
             for event in read_log(path)
             if event.get("event") == "LayerEnded" and all(isinstance(event.get(key), int) for key in LAYER_FIGURES)
         }

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from extbnsl.files import lock
 from extbnsl.files.names import OUTPUTS
 from extbnsl.networks.network import Network
 from extbnsl.results import reading
-from extbnsl.results.result import outputs
+from extbnsl.results.result import Result
 from extbnsl.run import directory as directory_module
 
 
@@ -321,6 +322,11 @@ def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, failing):
         with pytest.raises(BudgetError, match="full"):
             run.write([("result.json", b"{}")])
     assert sorted(os.listdir(here / "r")) == ["lock", "log.jsonl", "solve.log"]
+
+
+def outputs(document, network, dataset):
+    """The files of a result of which nothing else is known."""
+    return Result.files(types.SimpleNamespace(network=network, dataset=dataset), document)
 
 
 DOCUMENT = {"score": "mdl", "cost": 1.5, "lower_bound": float("-inf"), "nodes": np.int64(3)}
