@@ -258,12 +258,11 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
     treated = made_of(DataOptions, options)
     if isinstance(data, dict):
         data = named_scores(data)
-    ready = isinstance(data, Data | LocalScores)
-    if names is not None and (ready or hasattr(data, "columns")):
+    if names is not None and (isinstance(data, Data | LocalScores) or hasattr(data, "columns")):
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    if ready and (useless := ", ".join(chosen(treated.document()))):
-        raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
     if isinstance(data, Data | LocalScores):
+        if useless := ", ".join(chosen(treated.document())):
+            raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
         return data
     if isinstance(data, (str, bytes, PathLike)):
         raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")

@@ -64,16 +64,6 @@ def compiling_told() -> str | None:
     return f"code: compiling function {state.done + 1} of at most {state.known} (first run only)"
 
 
-def share(event: Event) -> float | None:
-    """How much of what `activity` tells is done, from 0 to 1; None where nobody knows."""
-    match event:
-        case StageAdvanced() if event.total > 0:
-            return event.done / event.total
-        case LayerAdvanced():
-            return event.done
-    return None
-
-
 def layer_name(layer: int, event: LayerAdvanced | LayerEnded) -> str:
     """Which layer it is, such as 'layer 12 of 31', or 'component 2 of 3, layer 12 of 31'."""
     component = f"component {event.component} of {event.components}, " if event.components > 1 else ""
@@ -267,9 +257,13 @@ class Doing:
 
     def after(self, event: Event, now: float) -> "Doing":
         """What goes on once `event` has been told."""
-        text, done = activity(event), share(event)
+        text, done = activity(event), None
         if text is None:
             return self
+        if isinstance(event, LayerAdvanced):
+            done = event.done
+        elif isinstance(event, StageAdvanced) and event.total > 0:
+            done = event.done / event.total
         part = (getattr(event, "stage", ""), getattr(event, "detail", ""), getattr(event, "layer", 0))
         end = self.end
         if isinstance(event, StageStarted):
