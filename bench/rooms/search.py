@@ -20,7 +20,7 @@ from extbnsl.proof.methods import Methods
 from extbnsl.search import targets as blocks
 from extbnsl.search import tasks
 from extbnsl.search.problem import LOW_BITS
-from extbnsl.search.runs import Nodes, Run, in_files_only, load_sources, run_in_memory, write_run
+from extbnsl.search.runs import Nodes, Run, load_sources, run_in_memory, write_run
 from extbnsl.solver.opening import Request
 from extbnsl.solver.solve import solve
 
@@ -76,7 +76,7 @@ def _written(tiny: bool) -> Work:
 
 
 def _loaded(tiny: bool) -> Work:
-    run = in_files_only(_filed(_run(tiny), "loaded"))
+    run = _filed(_run(tiny), "loaded").filed
     return Work(load_sources, [(run, run.first, run.last + 1, Path(_folder().name))], run.size)
 
 
@@ -95,7 +95,7 @@ BENCHMARKS = (
     of_run("search.expand.expand/clusters", tasks, "edge", lambda _, got: got[0], partial(_solved, CLOSELY)),
     of_run("search.expand.expand/rows", tasks, "edge", lambda _, got: got[0], partial(_solved, LAYERED)),
     of_run("search.rows.inherit", tasks, "node", lambda a, _: a[3].size, partial(_solved, LAYERED)),
-    of_run("search.rows.improve", tasks, "node", lambda a, _: a[5].size, partial(_solved, LAYERED)),
+    of_run("search.rows.improve", tasks, "node", lambda a, _: a[2].size, partial(_solved, LAYERED)),
     of_run("search.targets.next_targets", tasks, "target", lambda _, got: got[0], partial(_solved, SPARSE)),
     of_run("search.targets.group_by_leaf", tasks, "node", lambda a, _: a[1].size, partial(_solved, SPARSE)),
     of_run("search.problem.closed_sets_of", guide, "node", lambda a, _: a[0].size, _ancestral),

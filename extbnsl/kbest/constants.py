@@ -56,15 +56,11 @@ def with_constants(
             return _replaced(scores, {free[0]: (np.array(few), np.zeros(k))})
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
     given = _Given(dataset, constraints, parameter, slack, check)
-    return _replaced(
-        scores,
-        {
-            x: _of_constant(x, given)
-            if x in still
-            else _with_parents((scores.parents[x], scores.costs[x]), x, still, given)
-            for x in range(dataset.variables)
-        },
-    )
+    families = {}
+    for x in range(dataset.variables):
+        known = scores.parents[x], scores.costs[x]
+        families[x] = _of_constant(x, given) if x in still else _with_parents(known, x, still, given)
+    return _replaced(scores, families)
 
 
 @dataclass(frozen=True)

@@ -179,8 +179,9 @@ def _generate(t, targets, sources, tables, shared, rules, scratch):
 
     One long loop: a function that takes arrays would cost more than all the rest.
     """
-    starts, lows, g, successors = sources.starts, sources.lows, sources.g, sources.successors
-    free, order, rows, allowed = sources.free, sources.order, sources.rows, rules.ancestry.allowed
+    nodes, free, order = sources
+    starts, lows, g, successors, rows = nodes.starts, nodes.lows, nodes.g, nodes.successors, nodes.best
+    allowed = rules.ancestry.allowed
     coarse, limit, inside = scratch.coarse, rules.limit, (u64(1) << u64(rules.low_bits)) - u64(1)
     best, leaf, occupied, blocks = scratch.open_list
     if tables is not None:

@@ -22,7 +22,7 @@ from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import PARTITION_BYTES, Run, file_bytes, joined, node_bytes, run_in_memory
+from extbnsl.search.runs import PARTITION_BYTES, Run, joined, node_bytes, run_in_memory
 from extbnsl.search.state import SearchState, start_state, stored
 from extbnsl.search.targets import Block, plan
 from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, sources_bytes
@@ -261,7 +261,7 @@ class _LayerSearch:
 
     def _bytes_to_write(self, runs: Iterable[Run]) -> int:
         """At most the bytes of the files of those runs that have none."""
-        return sum(file_bytes(run, self._run_nodes) for run in runs if not run.files)
+        return sum(run.file_bytes(self._run_nodes) for run in runs if not run.files)
 
 
 def _as_one_run(layer: Layer) -> Layer:

@@ -25,7 +25,7 @@ def inherit(targets, sources, low_bits, kept_lows, counts, best, covered):
     and covered (m,) uint64 the variables D of those: each predecessor that is present lacks one of them.
     """
     targets, sources, kept_lows, counts, best, covered = borrowed((targets, sources, kept_lows, counts, best, covered))
-    starts, lows, rows = sources.starts, sources.lows, sources.rows
+    starts, lows, rows = sources.nodes.starts, sources.nodes.lows, sources.nodes.best
     inside = (u64(1) << u64(low_bits)) - u64(1)
     width, one = u64(best.shape[1]), u64(1)
     place = np.zeros(1 << low_bits, np.uint32)  # one more than the row of a low part
@@ -64,14 +64,14 @@ def inherit(targets, sources, low_bits, kept_lows, counts, best, covered):
 
 
 @njit
-def improve(highs, starts, lows, low_bits, best, covered, families, halt):
+def improve(nodes, low_bits, covered, families, halt):
     """Improve the rows of nodes by the families that none of their present predecessors contains.
 
-    highs, starts, lows: of `Nodes`; best, covered: as from `inherit`; families: FamilyRows. Ends early when halt[0] is
-    set.
+    nodes: `Nodes`, with rows as from `inherit`, and covered is from there; families: FamilyRows. Ends early when
+    halt[0] is set.
     """
-    highs, starts, lows, best, covered = borrowed((highs, starts, lows, best, covered))
-    families, halt = borrowed((families, halt))
+    nodes, covered, families, halt = borrowed((nodes, covered, families, halt))
+    highs, starts, lows, best = nodes.highs, nodes.starts, nodes.lows, nodes.best
     parents, costs, first = families.parents, families.costs, families.first
     child, size = families.child, families.size
     low_mask = (u64(1) << u64(low_bits)) - u64(1)
@@ -87,16 +87,16 @@ def improve(highs, starts, lows, low_bits, best, covered, families, halt):
         if halt[0]:
             return
         high = highs[p] << u64(low_bits)
-        nodes = 0
+        count = 0
         common = ~u64(0)
         for k in range(child.size):
             if k == 0 or size[k] != size[k - 1]:
-                nodes, common = _needy(starts[p], starts[p + 1], covered, size[k], needy)
+                count, common = _needy(starts[p], starts[p + 1], covered, size[k], needy)
             bit = u64(1) << u64(child[k])
-            if nodes == 0 or high & bit:
+            if count == 0 or high & bit:
                 continue
             found = -1  # the families that can matter here are looked for when the first node is there
-            for n in range(nodes):
+            for n in range(count):
                 i = needy[n]
                 varset = high | u64(lows[i])
                 if varset & bit:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,7 @@ def node_bytes(row_width: int) -> int:
     return 12 + 8 * row_width
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(NamedTuple):
     """Nodes of one size, sorted by varset, by partitions that share their high bits.
 
     Partition p has high part highs[p] (uint64, ascending) and nodes starts[p]:starts[p + 1] (int64); lows (m,) uint16
@@ -122,6 +121,31 @@ class Run:
     def files(self) -> tuple[StoredFile, ...]:
         return tuple(file for file in (self.varsets, self.costs) if file is not None)
 
+    @property
+    def filed(self) -> "Run":
+        """The run without its columns in memory, if it is in files."""
+        return self if self.varsets is None else replace(self, nodes=None)
+
+    @property
+    def without_costs(self) -> "Run":
+        """What is left of it when its layer has been expanded."""
+        nodes = self.nodes
+        if nodes is not None:
+            nodes = nodes._replace(g=np.zeros(0), successors=np.zeros(0, np.uint8), best=np.zeros((0, 0)))
+        return replace(self, nodes=nodes, costs=None)
+
+    def file_bytes(self, most: float = math.inf) -> int:
+        """At most what the files of a run in memory take, if it is `sliced` into runs of about `most` nodes."""
+        return self.memory + self.memory // 500 + 2 * HEADER_BYTES * math.ceil(max(1.0, self.size / most))
+
+    def sliced(self, size: int) -> list["Run"]:
+        """A run in memory as runs of about `size` nodes, sliced between partitions; their columns are views."""
+        assert self.nodes is not None, "only what is in memory can be sliced"
+        goals = np.arange(size, self.size, size)
+        edges = np.unique(np.concatenate([[0], np.searchsorted(self.nodes.starts, goals), [self.partitions]]))
+        highs = [*self.nodes.highs[edges[:-1]].tolist(), self.last + 1]
+        return [run_in_memory(self.nodes.part(lo, hi)) for lo, hi in itertools.pairwise(highs)]
+
     def is_sound(self) -> bool:
         """Whether it may be committed: it is in files."""
         return self.varsets is not None and self.first <= self.last and self.size >= self.partitions > 0
@@ -140,11 +164,6 @@ def _fences(highs: NDArray[np.uint64], starts: NDArray[np.int64]) -> tuple[NDArr
     return np.append(highs[partitions[:-1]], highs[-1] + np.uint64(1)), starts[partitions], partitions
 
 
-def file_bytes(run: Run, most: float = math.inf) -> int:
-    """At most what the files of a run in memory take, if it is `sliced` into runs of about `most` nodes."""
-    return run.memory + run.memory // 500 + 2 * HEADER_BYTES * math.ceil(max(1.0, run.size / most))
-
-
 def write_run(run: Run, stem: str, store: Store) -> Run:
     """The run with its columns in files as well, named by `stem`: the varsets, which stay and may be compressed, and,
     unless they are gone already, the costs. Raises as `Store.write` does."""
@@ -158,29 +177,6 @@ def write_run(run: Run, stem: str, store: Store) -> Run:
         return written
     to_expand: dict[str, NDArray] = {"g": nodes.g, SUCCESSORS: nodes.successors, "best": nodes.best}
     return replace(written, costs=store.write(names.costs_file(stem), to_expand))
-
-
-def sliced(run: Run, size: int) -> list[Run]:
-    """A run in memory as runs of about `size` nodes, sliced between partitions; their columns are views."""
-    assert run.nodes is not None, "only what is in memory can be sliced"
-    nodes = run.nodes
-    goals = np.arange(size, run.size, size)
-    edges = np.unique(np.concatenate([[0], np.searchsorted(nodes.starts, goals), [run.partitions]]))
-    highs = [*nodes.highs[edges[:-1]].tolist(), run.last + 1]
-    return [run_in_memory(nodes.part(lo, hi)) for lo, hi in itertools.pairwise(highs)]
-
-
-def in_files_only(run: Run) -> Run:
-    """The run without its columns in memory, if it is in files."""
-    return run if run.varsets is None else replace(run, nodes=None)
-
-
-def without_costs(run: Run) -> Run:
-    """What is left of a run when its layer has been expanded."""
-    nodes = run.nodes
-    if nodes is not None:
-        nodes = replace(nodes, g=np.zeros(0), successors=np.zeros(0, np.uint8), best=np.zeros((0, 0)))
-    return replace(run, nodes=nodes, costs=None)
 
 
 def find_run(document: Any, readers: Readers, folder: Path) -> Run:

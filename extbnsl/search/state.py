@@ -17,18 +17,7 @@ from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
 from extbnsl.search.ancestral import ALL_SUCCESSORS
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import (
-    NO_LEAF,
-    Nodes,
-    Run,
-    in_files_only,
-    joined,
-    leaf_of,
-    run_in_memory,
-    sliced,
-    without_costs,
-    write_run,
-)
+from extbnsl.search.runs import NO_LEAF, Nodes, Run, joined, leaf_of, run_in_memory, write_run
 from extbnsl.search.tasks import Expansion, Layer, improve_rows
 
 NOT_KNOWN = -1e300  # nats, in place of minus infinity, which JSON does not have
@@ -104,7 +93,7 @@ class SearchState:
         """The state when all blocks have been done: the layer is closed, the following one is to be expanded."""
         closed = _filed(self.layer.runs)
         if not keeps_costs:
-            closed = tuple(without_costs(run) for run in closed)
+            closed = tuple(run.without_costs for run in closed)
         return SearchState(
             layer=Layer(self.layer.size + 1, self.following),
             closed=(*self.closed, closed),
@@ -128,7 +117,7 @@ class SearchState:
 
 
 def _filed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    return tuple(in_files_only(run) for run in runs)
+    return tuple(run.filed for run in runs)
 
 
 def start_state(problem: SearchProblem) -> SearchState:
@@ -180,7 +169,7 @@ def stored(state: SearchState, store: Store, name: str, run_nodes: int, closed_o
         return tuple(
             write_run(piece, names.nodes(names.layer(name, size), piece.first), store)
             for run in runs
-            for piece in ([run] if run.files else sliced(run, run_nodes))
+            for piece in ([run] if run.files else run.sliced(run_nodes))
         )
 
     size = state.layer.size

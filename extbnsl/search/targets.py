@@ -16,17 +16,13 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import popcount, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
+from extbnsl.search.runs import Nodes
 
 
 class Sources(NamedTuple):
-    """Nodes of one size ready to be expanded: columns as those of `Nodes`; free and order as from `group_by_leaf`."""
+    """Nodes of one size ready to be expanded; free and order as from `group_by_leaf`."""
 
-    highs: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    lows: NDArray[np.uint16]
-    g: NDArray[np.float64]
-    successors: NDArray[np.uint8]
-    rows: NDArray[np.float64]
+    nodes: Nodes
     free: NDArray[np.int64]
     order: NDArray[np.uint32]
 
@@ -110,7 +106,7 @@ def next_targets(streams, sources, low_bits, size, room, found):
     """
     streams, sources, found = borrowed((streams, sources, found))
     at, ends, bits, leaf = streams.at, streams.ends, streams.bits, streams.leaves
-    highs, starts = sources.highs, sources.starts
+    highs, starts = sources.nodes.highs, sources.nodes.starts
     targets, first, partition, leaves = found.highs, found.first, found.partitions, found.leaves
     most = np.zeros(size + 1, np.int64)  # most[k]: low parts of k variables
     most[0] = 1

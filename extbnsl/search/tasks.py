@@ -21,17 +21,7 @@ from extbnsl.files.store import Store
 from extbnsl.search.expand import NewNodes, expand
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.rows import improve, inherit
-from extbnsl.search.runs import (
-    Nodes,
-    Run,
-    file_bytes,
-    in_files_only,
-    joined,
-    load_sources,
-    node_bytes,
-    run_in_memory,
-    write_run,
-)
+from extbnsl.search.runs import Nodes, Run, joined, load_sources, node_bytes, run_in_memory, write_run
 from extbnsl.search.score_cache import ScoreCache
 from extbnsl.search.targets import Block, Sources, Streams, Targets, group_by_leaf, next_targets
 
@@ -71,7 +61,7 @@ class Placed:
             return
         run = run_in_memory(nodes)
         keep, store = run.memory <= self._memory, self._store
-        if store is not None and file_bytes(run) <= store.free and (self._sink.write or not keep):
+        if store is not None and run.file_bytes() <= store.free and (self._sink.write or not keep):
             run = write_run(run, names.part(self._sink.stem, len(self.runs)), store)
         elif not keep:
             self.overflown = True
@@ -79,7 +69,7 @@ class Placed:
         if keep:
             self._memory -= run.memory
         else:
-            run = in_files_only(run)
+            run = run.filed
         self.runs.append(run)
 
     def discard(self) -> None:
@@ -113,7 +103,7 @@ class Layer:
     @property
     def sources_memory(self) -> int:
         """Bytes that being ready to expand takes."""
-        return 0 if self.sources is None else sources_bytes(self.sources)
+        return 0 if self.sources is None else sources_bytes(self.sources.nodes)
 
 
 @dataclass(frozen=True)
@@ -162,15 +152,14 @@ def expand_block(
     return Expansion(block, tuple(placed.runs), edges, least)
 
 
-def sources_bytes(nodes: Nodes | Sources) -> int:
+def sources_bytes(nodes: Nodes) -> int:
     """Memory that `ready_sources` takes beside the columns."""
     return 4 * nodes.lows.size + 8 * nodes.highs.size
 
 
 def ready_sources(nodes: Nodes) -> Sources:
     """Sources of nodes; O(m)."""
-    by_leaf = group_by_leaf(nodes.starts, nodes.successors)
-    return Sources(nodes.highs, nodes.starts, nodes.lows, nodes.g, nodes.successors, nodes.best, *by_leaf)
+    return Sources(nodes, *group_by_leaf(nodes.starts, nodes.successors))
 
 
 def improve_rows(
@@ -183,7 +172,7 @@ def improve_rows(
     """
     if covered.size:
         for families in cache.families(int(np.bitwise_count(covered).min()), size):
-            improve(nodes.highs, nodes.starts, nodes.lows, low_bits, nodes.best, covered, families, halt)
+            improve(nodes, low_bits, covered, families, halt)
 
 
 @dataclass(frozen=True)
@@ -287,6 +276,6 @@ def _streams(sources: Sources, block: Block, low_bits: int) -> Streams:
     bits += [1 << b for b in range(block.free, block.first.bit_length()) if block.first >> b & 1]
     lows = [block.first ^ (bit if bit >= 1 << block.free else 0) for bit in bits]
     limits = np.array([lows, [lo + (1 << block.free) for lo in lows]], dtype=np.uint64)
-    at, ends = np.searchsorted(sources.highs, limits)
+    at, ends = np.searchsorted(sources.nodes.highs, limits)
     varsets = [bit << low_bits or (1 << low_bits) - 1 for bit in bits]
     return Streams(at, ends, np.array(bits, dtype=np.uint64), np.array(varsets, dtype=np.uint64))

@@ -27,8 +27,6 @@ from extbnsl.search.problem import search_problem
 from extbnsl.search.runs import (
     SUCCESSORS,
     Nodes,
-    file_bytes,
-    in_files_only,
     leaf_of,
     load_sources,
     run_in_memory,
@@ -351,8 +349,8 @@ def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back
     for fence_nodes in (2, 1024):
         sizes(FENCE_NODES=fence_nodes)
         run = run_in_memory(whole_layer(searched(Problem(3, 17, widths=[9, 8]).ready())[8]))
-        filed = in_files_only(write_run(run, f"run-{fence_nodes}", Store(tmp_path, 1 << 30)))
-        assert sum(file.bytes for file in filed.files) <= file_bytes(run)
+        filed = write_run(run, f"run-{fence_nodes}", Store(tmp_path, 1 << 30)).filed
+        assert sum(file.bytes for file in filed.files) <= run.file_bytes()
         highs = run.nodes.highs.tolist()
         for lo, hi in ((highs[3], highs[9]), (0, 1 << 40), (highs[-1], highs[-1] + 1), (0, highs[0] + 1)):
             part, expected = load_sources(filed, lo, hi, tmp_path), run.nodes.part(lo, hi)
@@ -433,6 +431,6 @@ def test_check_finds_broken_nodes():
         {"lows": np.repeat(nodes.lows[:1], nodes.lows.size)},
     ):
         with pytest.raises(AssertionError):
-            check_nodes(replace(nodes, **change), ready.low_bits, 3)
+            check_nodes(nodes._replace(**change), ready.low_bits, 3)
     with pytest.raises(AssertionError):
         check_nodes(nodes, ready.low_bits, 2)

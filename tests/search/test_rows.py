@@ -24,7 +24,7 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
-from extbnsl.search.runs import file_bytes, load_sources, write_run
+from extbnsl.search.runs import load_sources, write_run
 from extbnsl.search.score_cache import open_score_cache, score_cache_bytes, write_score_cache
 from extbnsl.search.state import optimal_order
 
@@ -211,7 +211,7 @@ def test_rows_count_in_memory_and_in_files(tmp_path):
         (run,) = layered[size].layer.runs
         written = write_run(run, str(size), Store(tmp_path, 1 << 30))
         assert 8 * (11 - size) * nodes < written.costs.bytes
-        assert written.varsets.bytes + written.costs.bytes <= file_bytes(run)
+        assert written.varsets.bytes + written.costs.bytes <= run.file_bytes()
     assert layered[-1].memory == sparse[-1].memory
 
 
