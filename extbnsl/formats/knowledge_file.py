@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
 from extbnsl.core.arguments import written_number
+from extbnsl.core.codec import MOST
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.atomic import read_given
@@ -31,7 +32,7 @@ KINDS = (*ARCS, "tier", *PLURALS, "max_parents")
 
 Name = Annotated[StrictStr, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 Arcs = list[Annotated[list[Name], Field(min_length=2, max_length=2)]]
-Most = Annotated[StrictInt, Field(ge=0)]
+Most = Annotated[StrictInt, Field(ge=0, le=MOST)]
 
 
 class KnowledgeFile(BaseModel):
@@ -65,7 +66,7 @@ def read_knowledge(path: Path) -> Knowledge:
 def knowledge_of(given: Mapping[str, Any]) -> Knowledge:
     """The knowledge of a mapping with the keys of the file; InputError, with all that is wrong with it."""
     try:
-        return _knowledge(KnowledgeFile.model_validate(dict(given)))
+        return Knowledge.from_document(KnowledgeFile.model_validate(dict(given)).model_dump())
     except ValidationError as error:
         wrong = problems_of(error.errors(include_url=False), NO_SUCH_KEY)
         raise InputError("\n".join(f"knowledge: {spelled(one.key)}: {one.sentence}" for one in wrong)) from None
@@ -83,18 +84,7 @@ def _read_yaml(path: Path) -> Knowledge:
         problems += problems_of(error.errors(include_url=False), NO_SUCH_KEY)
     if problems:
         raise error_of(path, located, problems)
-    return _knowledge(found)
-
-
-def _knowledge(found: KnowledgeFile) -> Knowledge:
-    arcs = {key: tuple((parent, child) for parent, child in getattr(found, key)) for key in ARCS}
-    return Knowledge(
-        **arcs,
-        tiers=tuple(map(tuple, found.tiers)),
-        roots=tuple(found.roots),
-        leaves=tuple(found.leaves),
-        max_parents=tuple(found.max_parents.items()),
-    )
+    return Knowledge.from_document(found.model_dump())
 
 
 def _read_csv(path: Path) -> Knowledge:
@@ -114,7 +104,7 @@ def _read_csv(path: Path) -> Knowledge:
     if problems:
         raise FileError(problems)
     tiers = [names for _, names in sorted(found["tiers"].items())]
-    return _knowledge(KnowledgeFile(**found | {"tiers": tiers}))
+    return Knowledge.from_document(KnowledgeFile(**found | {"tiers": tiers}).model_dump())
 
 
 def _take(fields: Sequence[str], line: int, found: dict[str, Any]) -> str | None:

@@ -64,6 +64,7 @@ def test_an_empty_file_says_nothing(tmp_path, name):
         ("requires: []\nforbid: []\n", ["1: requires: There is no such key; use required", "2: forbid: There is no"]),
         ("required:\n  - [a, b]\n  - [a, true]\n", ["known.yaml:3: required.2.2: It should be a valid string"]),
         ("max_parents: {a: -1}\n", ["known.yaml:1: max_parents.a: It should be greater than or equal to 0, and is -1"]),
+        (f"max_parents: {{a: {10**30}}}\n", ["known.yaml:1: max_parents.a: It should be less than or equal to 9223"]),
         ("tiers: a\n", ["known.yaml:1: tiers: It should be a valid list, and is 'a'."]),
         ("roots: [a]\nroots: [b]\n", ["known.yaml:2: roots: It is there already; leave one of them out."]),
         ("- a\n", ["known.yaml: It holds no knowledge: a mapping with required"]),
