@@ -68,7 +68,7 @@ def unfit(column: Column) -> str | None:
         return f"continuous, {distinct} different numbers"
     if distinct > FEW_STATES and _is_identifier(column):
         return f"{distinct} states, looks like an identifier: remove it"
-    if distinct > FEW_STATES and _tells_records_apart(column):
+    if distinct > FEW_STATES and distinct >= NEARLY * np.count_nonzero(column.codes >= 0):
         like = "an identifier" if column.numbers is None else "a measurement"
         return f"{distinct} states in {len(column.codes)} records, looks like {like}"
     return f"{distinct} states" if distinct > MAX_STATES else None
@@ -214,11 +214,6 @@ def _is_identifier(column: Column) -> bool:
     """Whether each of more than IDENTIFIER_RECORDS records has a value of its own, whole or a text."""
     records = len(column.codes)
     return records > IDENTIFIER_RECORDS and len(column.values) == records and not has_fractions(column)
-
-
-def _tells_records_apart(column: Column) -> bool:
-    """Whether nearly every record that has a value has one of its own."""
-    return len(column.values) >= NEARLY * int((column.codes >= 0).sum())
 
 
 def cut(column: Column, rule: Rule) -> Column:
