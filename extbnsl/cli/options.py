@@ -111,6 +111,7 @@ SHARED: dict[str, dict[str, Any]] = {
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
 T = TypeVar("T")
+AS_BEFORE = tuple(name for name in declared(Budgets) if name != "time_limit")  # for `resume`, unless others are given
 
 
 def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -258,7 +259,7 @@ def remembered(given: argparse.Namespace) -> Remembered:
     return Remembered(
         input=absolute(given.data),
         data_options=data,
-        budgets={name: getattr(given, name, None) for name in ("memory", "disk", "threads")}
+        budgets={name: getattr(given, name, None) for name in AS_BEFORE}
         | {"compress": getattr(given, "compress", None) or None},
         command=given.shell_line,
         version=__version__,

@@ -10,7 +10,7 @@ from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.head import Asked
-from extbnsl.cli.options import absolute, is_standard_input, read_problem
+from extbnsl.cli.options import AS_BEFORE, absolute, is_standard_input, read_problem
 from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
 from extbnsl.cli.saying import remark
 from extbnsl.cli.summary import exit_code
@@ -52,7 +52,6 @@ replaced at the end, and so is the FILE of solve --plot.
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
-AS_BEFORE = ("memory", "disk", "threads")  # budgets, unless others are given
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
 SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
