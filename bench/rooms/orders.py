@@ -13,7 +13,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.orders import local_search
 from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
-from extbnsl.orders.line import choices_along, cost_along, random_order
+from extbnsl.orders.line import best_along, random_order
 from extbnsl.orders.local_search import USUAL, search_orders
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.parents.best_score import byte_tables
@@ -81,8 +81,7 @@ def _sinks(tiny: bool) -> Work:
 
 
 BENCHMARKS = (
-    Benchmark("orders.line.choices_along", "variable", partial(_along, choices_along, 100)),
-    Benchmark("orders.line.cost_along", "variable", partial(_along, cost_along, 100)),
+    Benchmark("orders.line.best_along", "variable", partial(_along, best_along, 100)),
     Benchmark("orders.line.random_order", "variable", _random),
     Benchmark("lab.baselines.swaps.climb_by_swaps", "variable", partial(_towards, climb_by_swaps, 4)),
     Benchmark("orders.acyclic.acyclic_choices", "variable", partial(_towards, acyclic_choices, 20)),

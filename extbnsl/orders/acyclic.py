@@ -6,7 +6,7 @@ the graph so far. A network along the order is among what they can choose, so th
 
 import numpy as np
 
-from extbnsl.kernels.bits import u64
+from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.orders.line import new_line, set_line, total_cost
 
@@ -121,5 +121,4 @@ def settle(order, halt, lists):
         if lower >= cost - lists.tiny:
             return cost
         cost = lower
-        for k in range(order.size):
-            order[k] = after[k]
+        assign(order, after)

@@ -77,17 +77,11 @@ def total_cost(choice, lists):
 
 
 @njit
-def choices_along(order, lists):
-    """The best network along an order (n,) int32: choices (n,) int32. O(families * parents)."""
+def best_along(order, lists):
+    """The best network along an order (n,) int32: choices (n,) int32, and its cost in nats. O(families * parents)."""
     order, lists = borrowed((order, lists))
-    return new_line(order, lists).choice
-
-
-@njit
-def cost_along(order, lists):
-    """What the best network along an order (n,) int32 costs, in nats. O(families * parents)."""
-    order, lists = borrowed((order, lists))
-    return total_cost(new_line(order, lists).choice, lists)
+    choice = new_line(order, lists).choice
+    return choice, total_cost(choice, lists)
 
 
 @njit

@@ -18,7 +18,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.acyclic import settle
 from extbnsl.orders.growing import GrowingLists
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
-from extbnsl.orders.line import choices_along, cost_along, random_order
+from extbnsl.orders.line import best_along, random_order
 from extbnsl.orders.parent_lists import ParentLists
 
 ORDERS = 8  # that are improved side by side
@@ -95,7 +95,6 @@ def search_lists(
     improve: Improve = METHODS[DEFAULT],
     rounds: int | None = None,
     patience: int | None = None,
-    starts: Sequence[Sequence[int]] = (),
     on_round: Callable[[Population], None] = lambda population: None,
 ) -> OrderedNetwork:
     """The best network found along orders, until `workers` are told to stop, or after so many rounds, or when
@@ -104,10 +103,9 @@ def search_lists(
     lists: those of growing lists grow between rounds by what the orders' networks choose.
     seed: of the random numbers, or the population to go on with as if nothing had happened. improve: what a
     round does with an order, such as one of METHODS.
-    starts: orders of all variables to begin with, such as others have found; they need no network. on_better: hears of
-    each lower cost; on_round: of the population before the first round and after each one, and after a stop. One
-    variable ends at once. A stop keeps the best; then a round takes only as long as the kernels in flight need to
-    notice it.
+    on_better: hears of each lower cost; on_round: of the population before the first round and after each one, and
+    after a stop. One variable ends at once. A stop keeps the best; then a round takes only as long as the kernels in
+    flight need to notice it.
     Raises InputError if there is no network. Memory: that of `lists`, n^2 / 8 bytes for each thread, and
     about 100 bytes per variable and order.
     """
@@ -116,7 +114,7 @@ def search_lists(
     if isinstance(seed, Population):
         orders, states, best = seed.orders, seed.states, seed.best
     else:
-        orders, states = _beginning(lists, seed, starts)
+        orders, states = _beginning(lists, seed)
         best = _best_of(orders, lists)
     done = stale = 0
     on_better(best.cost)
@@ -150,8 +148,8 @@ def search_lists(
 def _networks(orders: NDArray[np.int32], best: OrderedNetwork, lists: ParentLists) -> list[tuple[tuple[int, ...], ...]]:
     """The best networks along the orders and the best so far, which may have families that are not in the lists; the
     best of all comes first."""
-    found = [(cost_along(order, lists), tuple(lists.chosen(choices_along(order, lists)))) for order in orders]
-    return [parents for _, parents in sorted([*found, (best.cost, best.parents)], key=lambda one: one[0])]
+    found = [_network_along(order, lists) for order in orders]
+    return [network.parents for network in sorted([*found, best], key=lambda network: network.cost)]
 
 
 def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) -> OrderedNetwork:
@@ -162,10 +160,8 @@ def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) 
     return _best_of(own[None], lists)
 
 
-def _beginning(
-    lists: ParentLists, seed: int, starts: Sequence[Sequence[int]]
-) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """The orders to begin with, at least one of them random, and the states of their random numbers."""
+def _beginning(lists: ParentLists, seed: int) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Random orders to begin with, and the states of their random numbers."""
     many = ORDERS if lists.variables < MANY_VARIABLES else FEW_ORDERS
     states = np.random.default_rng(seed).integers(1, 2**63, size=(many, 1), dtype=np.uint64)
     orders = np.stack([random_order(state, lists) for state in states])
@@ -173,8 +169,6 @@ def _beginning(
         raise InputError(
             "No choice of families is acyclic: give a variable that waits for others the empty parent set."
         )
-    for k, start in enumerate(starts[: many - 1]):
-        orders[k] = start
     return orders, states
 
 
@@ -195,16 +189,21 @@ def _improve(
 
 def _best_of(orders: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:
     """The best of some orders, of equal ones the first."""
-    costs = [cost_along(order, lists) for order in orders]
-    order = orders[int(np.argmin(costs))].copy()
-    return OrderedNetwork(order, tuple(lists.chosen(choices_along(order, lists))), min(costs))
+    best = int(np.argmin([best_along(order, lists)[1] for order in orders]))
+    return _network_along(orders[best].copy(), lists)
+
+
+def _network_along(order: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:
+    """The best network along an order."""
+    choice, cost = best_along(order, lists)
+    return OrderedNetwork(order, tuple(lists.chosen(choice)), cost)
 
 
 def _begin_twins_anew(orders: NDArray[np.int32], states: NDArray[np.uint64], lists: ParentLists) -> None:
     """Let all but the first of orders with the same cost be random again: they would only learn from themselves."""
     seen: list[float] = []
     for k, order in enumerate(orders):
-        cost = cost_along(order, lists)
+        cost = best_along(order, lists)[1]
         if any(abs(cost - other) <= lists.tiny for other in seen):
             order[:] = random_order(states[k], lists)
         else:

@@ -75,8 +75,9 @@ def test_the_best_network_along_an_order(seed):
     families, lists = random_lists(seed, 7)
     order = np.random.default_rng(seed).permutation(7).astype(np.int32)
     expected = cost_along(order, families)
-    assert line.cost_along(order, lists) == pytest.approx(expected, rel=1e-12)
-    parents = lists.chosen(line.choices_along(order, lists))
+    choice, cost = line.best_along(order, lists)
+    assert cost == pytest.approx(expected, rel=1e-12)
+    parents = lists.chosen(choice)
     assert cost_of_network(parents, families) == pytest.approx(expected, rel=1e-12)
     before = {int(x): set(order[:k].tolist()) for k, x in enumerate(order)}
     assert all(set(own) <= before[x] for x, own in enumerate(parents))
@@ -85,9 +86,9 @@ def test_the_best_network_along_an_order(seed):
 def test_an_order_without_a_network_costs_more_than_any_with_one():
     families = [[(0, 0.0)], [(1, 1e6), (0b101, -1e6)], [(0, 5.0), (1, 0.0)]]
     lists = parent_lists(given(families))
-    worst = line.cost_along(np.array([0, 1, 2], np.int32), lists)
+    _, worst = line.best_along(np.array([0, 1, 2], np.int32), lists)
     assert math.isinf(cost_along([1, 0, 2], families))
-    assert line.cost_along(np.array([1, 0, 2], np.int32), lists) > worst
+    assert line.best_along(np.array([1, 0, 2], np.int32), lists)[1] > worst
 
 
 @pytest.mark.parametrize("seed", range(30))

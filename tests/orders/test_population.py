@@ -1,7 +1,6 @@
 """The search over many orders: the optimum of small problems, the same on any threads, feasible, told to stop."""
 
 import itertools
-import math
 import threading
 import time
 
@@ -147,26 +146,10 @@ def test_a_stop_keeps_the_best(polls):
     check(found, families)
 
 
-def test_a_good_order_to_begin_with_is_kept():
-    _, lists = random_lists(5, 8)
-    best = search(lists, rounds=3)
-    asked = itertools.count()
-    again = search(lists, seed=8, stop=lambda: "interrupted" if next(asked) >= 0 else None, starts=[best.order])
-    assert again.cost == best.cost
-
-
-def test_an_order_to_begin_with_needs_no_network():
-    families = [[(0b10, 1.0)], [(0, 3.0)], [(0b01, 1.0), (0, 9.0)]]
-    assert math.isinf(cost_along([0, 1, 2], families))
-    found = search(parent_lists(as_given(families)), rounds=1, starts=[[0, 1, 2]] * 9)
-    check(found, families)
-    assert found.cost == 5.0
-
-
 def test_few_orders_of_many_variables_find_the_optimum_too(sizes):
     sizes(MANY_VARIABLES=5)
     families, lists = random_lists(6, 8, needy=0.5)
-    found = search(lists, rounds=6, starts=[range(8)] * 3)
+    found = search(lists, rounds=6)
     check(found, families)
     assert found.cost == pytest.approx(optimum(families), rel=1e-12)
 

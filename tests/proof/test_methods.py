@@ -16,7 +16,7 @@ from extbnsl.bounds.lp.polish import LACKING, ROOT
 from extbnsl.core.events import StageEnded
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
-from extbnsl.orders.line import cost_along
+from extbnsl.orders.line import best_along
 from extbnsl.orders.population import OrderedNetwork
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
 from extbnsl.verify.recount import CUTS
@@ -148,7 +148,7 @@ def test_many_variables_have_lists_of_parents(poor, monkeypatch, sizes, calls):
 def as_they_stand_in_lists(lists, *_, **__):
     """In place of `search_lists`: the variables in their order."""
     order = np.arange(lists.variables, dtype=np.int32)
-    return OrderedNetwork(order, (), cost_along(order, lists))
+    return OrderedNetwork(order, (), best_along(order, lists)[1])
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import assign
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.orders.acyclic import settle
-from extbnsl.orders.line import cost_along, cost_of, first_fitting, new_line, random_order, total_cost
+from extbnsl.orders.line import best_along, cost_of, first_fitting, new_line, random_order, total_cost
 from extbnsl.orders.parent_lists import ParentLists
 from extbnsl.orders.population import Improve
 from extbnsl.results.result import Result
@@ -34,11 +34,11 @@ def improve_by_climbs(
     acyclic: bool,
 ) -> None:
     """One round of one order, see `Improve`: it becomes the best of some climbs from random ones, if that is better."""
-    cost = cost_along(order, lists)
+    cost = best_along(order, lists)[1]
     for _ in range(CLIMBS):
         trial = random_order(state, lists)
         climb_by_swaps(trial, halt, lists)
-        found = settle(trial, halt, lists) if acyclic else cost_along(trial, lists)
+        found = settle(trial, halt, lists) if acyclic else best_along(trial, lists)[1]
         if found < cost:
             cost = found
             order[:] = trial
