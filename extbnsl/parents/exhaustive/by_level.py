@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import MEMORY_LIMIT
 from extbnsl.core.events import StageAdvanced
-from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
 from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped
@@ -103,20 +102,12 @@ class _Counting:
     rules: Rules
     means: Means
 
-    @property
-    def shelf(self) -> Shelf:
-        return self.means.shelf
-
-    @property
-    def largest(self) -> int:
-        """The largest size of a parent set that may win."""
-        return largest_size(self.problem)
-
     def judged(self, found: Enumeration, levels: int | None) -> Steps:
         """`found` with ever more levels judged; the last is ready for the next level, or done."""
+        largest = largest_size(self.problem)
         while not found.done and (levels is None or found.complete_to < levels):
             level = _level(found)
-            if level.size >= self.largest:
+            if level.size >= largest:
                 found = yield from self._judge_last(found)
                 following = None
             else:
@@ -127,16 +118,17 @@ class _Counting:
                 found = yield from self._judge(found)
                 found = yield from self._ready(found)
                 following = self._next_level(found)
-            self.means.observer(size_judged(found.varsets, level.size, self.largest))
+            self.means.observer(size_judged(found.varsets, level.size, largest))
             found = replace(found, complete_to=level.size, level=following, done=following is None)
             yield found
         return found
 
     def _tell(self, share: float, size: int, step: int, part: int = 0, parts: int = 1) -> None:
         """Tell the observer that the parent sets of `size` are at a step, of a part of which so much is done."""
-        steps = STEPS if size < self.largest else STEPS[: COUNT + 1]
+        largest = largest_size(self.problem)
+        steps = STEPS if size < largest else STEPS[: COUNT + 1]
         done = (sum(steps[:step]) + (part + share) / parts * steps[step]) / sum(steps)
-        detail = size_of_at_most(size, self.largest)
+        detail = size_of_at_most(size, largest)
         self.means.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
 
     def _each(
@@ -157,7 +149,7 @@ class _Counting:
 
     def _need(self, size: int) -> None:
         """Stop unless the shelf has room for so many bytes more."""
-        if not self.shelf.fits(size):
+        if not self.means.shelf.fits(size):
             raise Stopped(MEMORY_LIMIT)
 
     def _need_rest(self, level: Level) -> None:
@@ -174,7 +166,7 @@ class _Counting:
         places = self._mark(level, last=False)
         shape = (_needed(places),) if form is None else (_needed(places), figures_of(form, level.size + 1))
         self._need(8 * math.prod(shape))
-        return _with(found, places=places, joint=Filled(self.shelf.column(shape, np.float64), 0))
+        return _with(found, places=places, joint=Filled(self.means.shelf.column(shape, np.float64), 0))
 
     def _mark(self, level: Level, last: bool) -> NDArray[np.uint64]:
         """The places of the varsets one larger that are needed: the families of children that are alive, and the parent
@@ -183,7 +175,7 @@ class _Counting:
         ranks = int(rules.binomials[-1, size])
         blocks = -(-ranks // BLOCK)
         self._need((24 if rules.some_required else 16) * blocks)
-        column, needed = self.shelf.column((blocks, 2), np.uint64), 0
+        column, needed = self.means.shelf.column((blocks, 2), np.uint64), 0
         within = pack(np.flatnonzero((rules.limits >= size) & (not last)).tolist(), rules.limits.size)
         more = self._marked_by_required(level, last, blocks)
         shared = size, level.alive, level.here.places, within, more, rules.binomials
@@ -191,7 +183,7 @@ class _Counting:
             marked = _needed(own)
             column.fill(lo // BLOCK, own + np.array([0, needed], np.uint64))
             needed += marked
-            self.shelf.touched(8 * size * marked + own.nbytes)
+            self.means.shelf.touched(8 * size * marked + own.nbytes)
         return column.array()
 
     def _marked_by_required(self, level: Level, last: bool, blocks: int) -> NDArray[np.uint64] | None:
@@ -223,10 +215,10 @@ class _Counting:
         most, told = min(_counted_at_once(table), JUDGED_BYTES // (candidate * size)), (level.size, COUNT)
         waiting: list[Candidates] = []
         for lo, hi, candidates in self._each(_count_and_judge, found.parts, total, most, shared, told):
-            self.shelf.touched(32 * size * (hi - lo))
+            self.means.shelf.touched(32 * size * (hi - lo))
             waiting.append(candidates)
             held = candidate * sum(costs.size for _, _, costs in waiting)
-            if held and len(waiting) < MERGED and held <= self.shelf.memory // 4:
+            if held and len(waiting) < MERGED and held <= self.means.shelf.memory // 4:
                 continue
             found = replace(self._extended(found, waiting), varsets=found.varsets + hi - found.parts, parts=hi)
             waiting = []
@@ -240,7 +232,7 @@ class _Counting:
         assert joint is not None, "a column to count into"
         shared, told = (level.size + 1, level.places, level.here, self.rules, table), (level.size, COUNT)
         for lo, hi, own in self._each(_count_joint, joint.rows, joint.length, _counted_at_once(table), shared, told):
-            self.shelf.touched(2 * own.nbytes)
+            self.means.shelf.touched(2 * own.nbytes)
             found = replace(_with_rows(found, "joint", lo, own), varsets=found.varsets + hi - lo)
             yield found
         return found
@@ -250,7 +242,7 @@ class _Counting:
         `extend` has the children for which they may be extended."""
         level = _level(found)
         total, width = level.alive.shape
-        extend = level.extend or Filled(self.shelf.column((total, width), np.uint64), 0)
+        extend = level.extend or Filled(self.means.shelf.column((total, width), np.uint64), 0)
         found = _with(found, extend=extend)
         shared = level.size, level.alive, (level.below, level.here, level.above), self.rules
         waiting: list[Candidates] = []
@@ -258,10 +250,10 @@ class _Counting:
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
         for lo, hi, (own, candidates) in self._each(_judge, extend.rows, total, most, shared, told):
             extend.column.fill(lo, own)
-            self.shelf.touched(24 * (level.size + 1) * (hi - lo))
+            self.means.shelf.touched(24 * (level.size + 1) * (hi - lo))
             waiting.append(candidates)
             size += candidate * candidates[1].size
-            if hi < total and size <= self.shelf.memory // 4:
+            if hi < total and size <= self.means.shelf.memory // 4:
                 continue
             found = _with(self._extended(found, waiting), extend=Filled(extend.column, hi))
             waiting, size = [], 0
@@ -283,7 +275,7 @@ class _Counting:
         )
         joined = self.means.workers.stream(merged, arguments, self.means.workers.threads, lambda families: None)
         for child, families in zip(children, joined, strict=True):
-            parents[child], all_costs[child] = map(self.shelf.put, families)
+            parents[child], all_costs[child] = map(self.means.shelf.put, families)
         return replace(found, parents=tuple(parents), costs=tuple(all_costs), families=found.families + int(costs.size))
 
     def _ready(self, found: Enumeration) -> Steps:
@@ -294,11 +286,11 @@ class _Counting:
         if self.rules.form is not None:
             self._drop(found, level.extend, level.size, (level.here, above))
         total, width = above.joint.shape[0], extend.shape[1]
-        following = level.following or Filled(self.shelf.column((total, width), np.uint64), 0)
+        following = level.following or Filled(self.means.shelf.column((total, width), np.uint64), 0)
         found = _with(found, following=following)
         shared = level.size + 1, extend, level.here, above, self.rules, self.rules.form
         for lo, hi, own in self._each(_ready, following.rows, total, _rows(width), shared, (level.size, READY)):
-            self.shelf.touched(32 * (level.size + 1) * (hi - lo))
+            self.means.shelf.touched(32 * (level.size + 1) * (hi - lo))
             found = _with_rows(found, "following", lo, own)
             yield found
         return found
@@ -322,14 +314,14 @@ class _Counting:
         """Drop children from rows of the column of the varsets of `size`, in place, by their families; returns whether
         any is left. counts: see `drop_hopeless`. Whoever does it again, because this was cut short, drops the same."""
         array, some, own_size = filled.column.array(), False, _level(found).size
-        groups = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2)
+        groups = by_bytes(found.costs, self.problem.limits.size, self.means.shelf.memory // 2)
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             shared, some = (size, np.array(children), counts, self.rules, tables, array), False
             told, total = (own_size, DROP, number, len(groups)), array.shape[0]
             for lo, hi, own in self._each(_drop, 0, total, _rows(array.shape[1]), shared, told):
                 filled.column.fill(lo, own)
-                self.shelf.touched(8 * (hi - lo))
+                self.means.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())
         return some
 

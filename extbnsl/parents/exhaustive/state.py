@@ -158,7 +158,7 @@ class Enumeration:
             return self.group
         return (self.group << 40) + ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
 
-    def _columns(self) -> Mapping[str, NDArray | Filled]:
+    def _stored(self) -> Mapping[str, NDArray | Filled]:
         """Everything but the families and the counters, to be stored, by names that begin with a size."""
         if self.level is not None:
             return self.level.columns()
@@ -174,14 +174,12 @@ class Enumeration:
             f"{size}-alive": np.zeros(0, np.uint8) if self.pairs is None else np.packbits(self.pairs),
         }
 
-    def arrays(self) -> dict[str, NDArray]:
-        """What is known of these columns."""
-        return {name: own.known if isinstance(own, Filled) else own for name, own in self._columns().items()}
-
-    def lengths(self) -> dict[str, int]:
-        """How long each of them will be when it is complete."""
-        columns = self._columns().items()
-        return {name: own.length if isinstance(own, Filled) else own.shape[0] for name, own in columns}
+    def columns(self) -> dict[str, tuple[NDArray, int]]:
+        """What is known of each of these, and how long it will be when it is complete."""
+        return {
+            name: (own.known, own.length) if isinstance(own, Filled) else (own, len(own))
+            for name, own in self._stored().items()
+        }
 
     @property
     def counters(self) -> Counters:

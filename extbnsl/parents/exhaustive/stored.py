@@ -70,7 +70,8 @@ def write_enumeration(
         store.keep_only(before)
         raise
     in_families, in_arrays = (tuple(known[file.name] for file in files) for files in (families, arrays))
-    return StoredEnumeration(enumeration.counters, in_families, in_arrays, enumeration.lengths())
+    lengths = {name: length for name, (_, length) in enumeration.columns().items()}
+    return StoredEnumeration(enumeration.counters, in_families, in_arrays, lengths)
 
 
 def files_begun(enumeration: Enumeration, store: Store) -> tuple[StoredFile, ...]:
@@ -107,6 +108,6 @@ def _array_files(enumeration: Enumeration) -> list[_File]:
             part.nbytes,
             functools.partial(dict, {key: part}),
         )
-        for key, array in enumeration.arrays().items()
+        for key, (array, _) in enumeration.columns().items()
         for number, part in enumerate(array_pieces(array))
     ]
