@@ -32,7 +32,7 @@ from extbnsl.parents.explored.explore import (
     thread_bytes,
     without_parents,
 )
-from extbnsl.parents.explored.families import as_local_scores, cheapest, list_of_varsets
+from extbnsl.parents.explored.families import as_local_scores, list_of_varsets
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
@@ -177,7 +177,7 @@ def _counted(dataset: Data, run: ApproximateRun) -> tuple[Sequence[Explored], Se
         summary.append(f"{kept} kept, of {found.varsets:,} sets of variables counted, {whole} that there are")
     ended, most = (ALL, None) if found.stopped is None else (STOPPED, _listed(found.scores.variables))
     lists = [
-        cheapest(list_of_varsets(varsets, costs), most)
+        list_of_varsets(varsets, costs, most)
         for varsets, costs in zip(found.scores.parents, found.scores.costs, strict=True)
     ]
     children, least = [Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist()

@@ -46,7 +46,7 @@ def find_candidates(
     data: Columns,
     parameter: float,
     halt: NDArray[np.uint8],
-    constraints: Constraints | None = None,
+    constraints: Constraints,
 ) -> Candidates:
     """The candidates of a child, by the exact cost of each as its single parent. O(n N).
 
@@ -55,13 +55,12 @@ def find_candidates(
     supersets, whose penalties are larger: the cap of Y. None is a candidate whose cap its own penalty reaches.
     (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing.
     """
-    base = () if constraints is None else constraints.parents_required(child)
+    base = constraints.parents_required(child)
     parameter *= configurations_of(base, data)
     alone, fast = misfit_of(child, base, data), not base and data.form.kind == MISFIT
     splits = None if fast else new_splits(child, len(base) + 1, data)
     single = single_misfits(child, np.array(base, np.int32), data, splits, halt)
-    if constraints is not None:
-        single[~constraints.allowed[:, child]] = math.nan
+    single[~constraints.allowed[:, child]] = math.nan
     arities = data.arities.astype(np.float64)
     explained = np.minimum(alone, data.entropies) * (1.0 + ROUNDING)
     caps = np.where(arities > 1, explained * arities / np.maximum(1.0, arities - 1), 0.0)

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.compiling import clock
-from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data, Numbers
-from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Standardised, standardised
@@ -147,17 +145,14 @@ def explored_families(
     """What is known of every child, in their order, after an exploration of so much effort for each.
 
     Children that are `known` are not explored again, unless they were STOPPED. memory: bytes that the work on all
-    threads may take at a time, beside the columns and the results. on_child gets each result when it is there, in the
-    order of the children, and may raise Stopped. After that, or the workers' stop signal, the result is what is known:
-    the children that had not begun have the empty set. For an effort without seconds, what is found depends neither on
-    the threads nor, where there is enough, on the memory.
-
-    Raises BudgetError if the memory does not do for the single parents.
+    threads may take at a time, `thread_bytes` of each at least, beside the columns and the results. on_child gets each
+    result when it is there, in the order of the children, and may raise Stopped. After that, or the workers' stop
+    signal, the result is what is known: the children that had not begun have the empty set. For an effort without
+    seconds, what is found depends neither on the threads nor, where there is enough, on the memory.
     """
     n = problem.data.variables
     found = {child: own for child, own in (known or {}).items() if own.ended != STOPPED}
     share = memory // workers.threads
-    _check_memory(problem, share, workers.threads)
 
     def keep(own: Explored) -> None:
         found[own.child] = own
@@ -301,10 +296,3 @@ def thread_bytes(data: Columns) -> int:
     """Memory that a thread takes at least, for single parents, whatever the child."""
     streams = np.unique(data.arities).size
     return (data.variables + 2) * _set_bytes(MOST_PARENTS, streams) + splits_bytes(MOST_PARENTS, data)
-
-
-def _check_memory(problem: Exploration, share: int, threads: int) -> None:
-    """Raise BudgetError if a thread's share of the memory does not do."""
-    needed = thread_bytes(problem.data)
-    if share < needed:
-        raise BudgetError(too_little_memory("Exploring parent sets", threads * needed, threads * share, threads))

@@ -31,10 +31,6 @@ class FamilyList:
     def families(self) -> int:
         return int(self.costs.size)
 
-    @property
-    def nbytes(self) -> int:
-        return self.starts.nbytes + self.parents.nbytes + self.costs.nbytes
-
     def members(self, family: int) -> tuple[int, ...]:
         """The parents of a family."""
         return tuple(self.parents[self.starts[family] : self.starts[family + 1]].tolist())
@@ -57,16 +53,13 @@ def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: in
     return FamilyList(starts, chosen[chosen != NONE].astype(np.int32, copy=False), costs[order] + 0.0)
 
 
-def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> FamilyList:
-    """The list of parent sets (m, words) with costs (m,), in canonical order already."""
+def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64], most: int | None = None) -> FamilyList:
+    """The list of parent sets (m, words) with costs (m,), in canonical order already; of more than `most` the cheapest,
+    and the smallest, which is part of all."""
     sizes, members = unpacked(varsets)
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return FamilyList(starts, members.astype(np.int32), costs)
-
-
-def cheapest(own: FamilyList, most: int | None) -> FamilyList:
-    """Of more than `most` families the cheapest, and the smallest, which is part of all."""
-    return own if most is None or own.families <= most else family_list(_table(own), own.costs, most)
+    own = FamilyList(starts, members.astype(np.int32), costs)
+    return own if most is None or own.families <= most else family_list(_table(own), costs, most)
 
 
 def merged(own: FamilyList, more: Sequence[tuple[NDArray[np.int32], NDArray[np.float64]]]) -> FamilyList:

@@ -9,12 +9,13 @@ from naive import mdl
 from soundness import check_list
 
 from extbnsl.core.claims import Claim
-from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.errors import InputError
 from extbnsl.core.events import StageAdvanced
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import (
     ALL,
+    MEMORY,
     SECONDS,
     SETS,
     STOPPED,
@@ -193,6 +194,9 @@ def test_a_score_that_there_is_not_is_refused(dataset):
         exploration(dataset, claim=Claim("none"))
 
 
-def test_too_little_memory_is_said_before_any_work(dataset):
-    with Workers(2) as workers, pytest.raises(BudgetError, match="Exploring parent sets needs at least"):
-        explored_families(exploration(dataset), Effort(), workers, 1 << 14)
+def test_the_least_memory_does_for_single_parents(dataset):
+    problem = exploration(dataset)
+    with Workers(2) as workers:
+        found = explored_families(problem, Effort(), workers, 2 * explore.thread_bytes(problem.data))
+    assert all(own.families.families > 1 for own in found)
+    assert {own.ended for own in found} <= {MEMORY, ALL}

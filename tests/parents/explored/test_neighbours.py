@@ -84,7 +84,7 @@ def neighbours_with_costs(dataset, child, family, name):
     """What is made of a family without one parent, or with all, and with one more, or with none; what that is added to;
     and what it is said to cost."""
     problem, _ = begin(dataset, child, name)
-    candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
+    candidates = find_candidates(child, problem.data, problem.parameter, GO_ON, problem.constraints)
     place = {int(v): k for k, v in enumerate(candidates.variables)}
     places = np.array(sorted(place[p] for p in family), np.int32)
     m = candidates.variables.size

@@ -31,7 +31,7 @@ APPROXIMATE = called(approximate_cost)
 def scored(dataset, child, selection, max_parents=None, sets=10**6, slice_=10**6, whole=1, first=10**6):
     """The parent sets that a selection scores after the single ones, in their order."""
     problem = exploration(dataset, selection, Claim(max_parents=max_parents))
-    candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
+    candidates = find_candidates(child, problem.data, problem.parameter, GO_ON, problem.constraints)
     rule = explore._rule(child, problem, candidates)._replace(whole=whole)
     closed, streams = new_closed(4096, rule.parents), new_streams(4096 * rule.first.size)
     begin(candidates, closed, streams, rule)
@@ -93,7 +93,7 @@ def test_small_sets_come_first_for_a_share_of_the_sets(selection):
     dataset = random_dataset(np.random.default_rng(5), 12, 400)
     by_size, *_ = scored(dataset, 3, selection, whole=3)
     problem, orders = exploration(dataset, selection, first=0.5), []
-    candidates = find_candidates(3, problem.data, problem.parameter, GO_ON)
+    candidates = find_candidates(3, problem.data, problem.parameter, GO_ON, problem.constraints)
     for sets in (1, 7, 60, len(by_size) - 1):
         found = explore_child(3, problem, Effort(sets=sets), PLENTY, GO_ON)
         assert (found.scored, found.ended) == (sets, SETS)
@@ -172,7 +172,7 @@ def test_the_cap_of_a_candidate_prunes_nothing_that_wins(seed, n, records):
     table = naive.all_local_scores(dataset.codes, dataset.arities)
     best = naive.best_scores(table)
     for child in range(n):
-        candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
+        candidates = find_candidates(child, problem.data, problem.parameter, GO_ON, problem.constraints)
         caps = dict(zip(candidates.variables.tolist(), candidates.caps.tolist(), strict=True))
         unit = problem.parameter * (int(dataset.arities[child]) - 1)
         for varset in range(1, 2**n):
@@ -251,7 +251,7 @@ def test_the_room_for_sets_is_a_budget_and_holds_the_first_ones(selection):
     dataset = random_dataset(np.random.default_rng(5), 9, 400)
     problem = exploration(dataset, selection)
     by_sets = explore_child(3, problem, Effort(sets=12), PLENTY, GO_ON)
-    rule = explore._rule(3, problem, find_candidates(3, problem.data, problem.parameter, GO_ON))
+    rule = explore._rule(3, problem, find_candidates(3, problem.data, problem.parameter, GO_ON, problem.constraints))
     most = 1 + rule.ends.size + by_sets.scored
     streams = rule.first.size - 1
     memory = explore.splits_bytes(rule.parents, problem.data) + most * explore._set_bytes(rule.parents, streams)
@@ -266,7 +266,7 @@ def test_the_room_for_sets_is_a_budget_and_holds_the_first_ones(selection):
 def test_the_largest_size_is_what_a_penalty_allows():
     dataset = dataset_of(np.random.default_rng(0).integers(0, 2, (400, 12)))
     problem = exploration(dataset)
-    candidates = find_candidates(0, problem.data, problem.parameter, GO_ON)
+    candidates = find_candidates(0, problem.data, problem.parameter, GO_ON, problem.constraints)
     empty = candidates.alone + problem.parameter
     limit = explore.most_parents(0, problem, candidates)
     assert problem.parameter * 2**limit < empty <= problem.parameter * 2 ** (limit + 1)
