@@ -93,13 +93,15 @@ def _costs_by_counts(x, allowed, table, parameter, base, form, halt):
     arities = table.arities
     costs = np.full(arities.size, np.inf)
     penalty = family_penalty(parameter, arities[x], 1.0)
-    costs[x] = _cost(_own_counts(x, table), base, penalty, x, table.mlogm, form)
+    nothing = np.zeros(table.weights.size, table.states.dtype)  # the state of no parent
+    costs[x] = _cost(_counts(x, nothing, 1, table), base, penalty, x, table.mlogm, form)
     for y in range(arities.size):
         if halt[0]:
             break
         own = grown(penalty, arities[y])
         if allowed[y] and (form is not None or own < costs[x]):
-            costs[y] = _cost(_counts(x, y, table), base * arities[y], own, x, table.mlogm, form)
+            counts = _counts(x, table.states[y], arities[y], table)
+            costs[y] = _cost(counts, base * arities[y], own, x, table.mlogm, form)
     return costs
 
 
@@ -118,24 +120,14 @@ def _cost(counts, states, penalty, x, mlogm, form):
 
 
 @inner
-def _own_counts(x, table):
-    """The records by base, and by base and state of X."""
-    together, alone = np.zeros(table.bases, np.int64), np.zeros(table.bases * table.arities[x], np.int64)
-    for i in range(table.weights.size):
-        together[table.base[i]] += table.weights[i]
-        alone[u64(table.base[i]) * u64(table.arities[x]) + u64(table.states[x, i])] += table.weights[i]
-    return together, alone
-
-
-@inner
-def _counts(x, y, table):
-    """The records by base and state of Y, and by these and state of X."""
+def _counts(x, parents, parent_arity, table):
+    """The records by base and state of a parent, and by these and state of X."""
     states, base, weights = table.states, table.base, table.weights
-    own, arity = u64(table.arities[y]), u64(table.arities[x])
-    parent = np.zeros(table.bases * table.arities[y], np.int64)
+    own, arity = u64(parent_arity), u64(table.arities[x])
+    parent = np.zeros(table.bases * parent_arity, np.int64)
     both = np.zeros(parent.size * table.arities[x], np.int64)
     for i in range(weights.size):
-        at = u64(base[i]) * own + u64(states[y, i])
+        at = u64(base[i]) * own + u64(parents[i])
         parent[at] += weights[i]
         both[at * arity + u64(states[x, i])] += weights[i]
     return parent, both
