@@ -22,7 +22,7 @@ from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving
 from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.measured import standardised
-from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.problem import varying, with_floors
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -67,16 +67,14 @@ def _interrupted(tiny: bool, claim: Claim = Claim(), level: int = 5) -> None:
 
 def _prepared_for_counting(tiny: bool, claim: Claim = Claim()) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(100, 10_000)
-    order = varying(dataset)
     with Workers(1) as workers:
-        counting = with_floors(counting_problem(dataset, order, claim), workers)
+        counting = with_floors(source_of(dataset, claim).problem(0.0), workers)
         single_parents.with_single_parents(counting, workers, inputs.shelf())
 
 
 def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
-    order = varying(dataset)
     with Workers(1) as workers:
-        counting = with_floors(counting_problem(dataset, order, claim), workers)
+        counting = with_floors(source_of(dataset, claim).problem(0.0), workers)
         counting = source_of(dataset, claim).with_limits(counting, workers)
         shelf = inputs.shelf()
         begun = single_parents.with_single_parents(counting, workers, shelf)
@@ -87,7 +85,7 @@ def _cells_by_child(tiny: bool) -> None:
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(14, 500)
     order = varying(dataset)
     with Workers(1) as workers:
-        counting = counting_problem(dataset, order, BY_CELLS)
+        counting = source_of(dataset, BY_CELLS).problem(0.0)
         means = Means(workers, inputs.shelf(), ignore)
         deque(cells_by_child.judge_between(counting, start_enumeration(order.size), means), maxlen=0)
 

@@ -10,7 +10,7 @@ from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level
-from extbnsl.parents.exhaustive.problem import counting_problem, varying
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.counting import count
 from extbnsl.scores.determinants import Moments, determine, moments, unexplained
@@ -19,7 +19,7 @@ from extbnsl.scores.determinants import Moments, determine, moments, unexplained
 def _count(records: int, states: int, tiny: bool) -> Work:
     """T of the first varsets of four, of few distinct rows or of many."""
     dataset = inputs.dataset(24, 50 if tiny else records, states)
-    table = counting_problem(dataset, varying(dataset), Claim()).table
+    table = source_of(dataset, Claim()).problem(0.0).table
     n, size, most = table.arities.size, 4, 10 if tiny else 4000
     binomials = binomial_table(n, size)
     blocks = np.arange(-(-int(binomials[n, size]) // 64), dtype=np.uint64)

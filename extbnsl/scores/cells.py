@@ -43,9 +43,11 @@ def _sum_mlogm(counts: NDArray[np.int64]) -> float:
     return float((positive * np.log(positive)).sum())
 
 
-def cells_of(dataset: "Dataset", child: int, parents: Sequence[int]) -> Cells:
+def cells_of(dataset: "Dataset", child: int, parents: Sequence[int] = ()) -> Cells:
     """The counts of a family. O(N parents), or O(N log N) for very many joint states."""
     arity = len(dataset.states[child])
+    if not parents:
+        return Cells(np.bincount(dataset.codes[:, child])[None, :], arity, 1.0)
     configurations, numbers = _numbered(dataset, parents)
     cells = configurations * arity + dataset.codes[:, child]
     counts = np.bincount(cells, minlength=numbers * arity).reshape(numbers, arity)

@@ -19,8 +19,8 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
-from extbnsl.parents.exhaustive.measured import least_costs
-from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Stages
@@ -28,6 +28,7 @@ from extbnsl.proof.pieces import Part
 from extbnsl.proof.steps import RootPass, Searched, Step
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
+from extbnsl.scores.cells import cells_of
 from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.opening import Opened, warnings_of
@@ -62,13 +63,12 @@ def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float
     leave, and the penalty of no parents. A stop leaves zero of the misfit of states. Some ten ns per record and
     variable."""
     if isinstance(data, Numbers):
-        return least_costs(data)
-    score, floors = score_of(claim), np.zeros(data.variables)
-    order = varying(data, score)
-    if order.size:
+        return standardised(data).least_costs()
+    score, floors, source = score_of(claim), np.zeros(data.variables), source_of(data, claim)
+    if source.order.size:
         with contextlib.suppress(Stopped):
-            floors[order] = with_floors(counting_problem(data, order, claim), workers).floors
-    return [score.least(alone(data, child), floor) for child, floor in enumerate(floors.tolist())]
+            floors[source.order] = source.with_floors(source.problem(0.0), workers).floors
+    return [score.least(cells_of(data, child), floor) for child, floor in enumerate(floors.tolist())]
 
 
 def claim_on(problem: Data | LocalScores, claim: Claim) -> Claim:

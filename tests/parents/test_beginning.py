@@ -19,8 +19,9 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import problem as problem_module
-from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.problem import varying, with_floors
 from extbnsl.parents.exhaustive.single_parents import MOST_PARENTS, with_single_parents
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
 
@@ -31,7 +32,7 @@ def counted(dataset, claim=Claim(), threads=1):
     """The problem of a data set with its floors, and the order of its variables."""
     order = varying(dataset)
     with Workers(threads) as workers:
-        return with_floors(counting_problem(dataset, order, claim), workers), order
+        return with_floors(source_of(dataset, claim).problem(0.0), workers), order
 
 
 @settings(deadline=None, max_examples=30)
@@ -62,7 +63,7 @@ def test_rows_whose_hashes_meet_are_compared(monkeypatch):
         return hashes - hashes
 
     with Workers(1) as workers:
-        problem = counting_problem(dataset, varying(dataset), Claim())
+        problem = source_of(dataset, Claim()).problem(0.0)
         rows = np.ascontiguousarray(problem.table.states.T)
         table = problem.table
         found = problem_module._unexplained(
@@ -81,7 +82,7 @@ def test_single_parents_are_the_cheapest(score, seed, n, records, limit):
     order = varying(dataset, score_of(claim_by(score)))
     if order.size == 0:
         return
-    problem = counting_problem(dataset, order, claim_by(score, limit))
+    problem = source_of(dataset, claim_by(score, limit)).problem(0.0)
     with Workers(2) as workers:
         found = with_single_parents(problem, workers, shelf_of())
     assert found.singles

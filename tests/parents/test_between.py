@@ -18,7 +18,8 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.exhaustive import between, by_level, cells_by_child
-from extbnsl.parents.exhaustive.problem import counting_problem, varying
+from extbnsl.parents.exhaustive.problem import varying
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -87,7 +88,7 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
     dataset = random_dataset(rng, 6, int(rng.integers(3, 60)), 3)
     claim = claim_by(score)
     order = varying(dataset, score_of(claim))
-    problem = counting_problem(dataset, order, claim)
+    problem = source_of(dataset, claim).problem(0.0)
     codes, arities, n = dataset.codes[:, order], dataset.arities[order], order.size
     for x in range(n):
         variables = rng.permutation([v for v in range(n) if v != x])
@@ -114,7 +115,7 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
 def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     codes = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]] * 5)  # the last is the child
     dataset = dataset_of(codes)
-    problem = counting_problem(dataset, np.arange(3), claim_by("bdeu"))
+    problem = source_of(dataset, claim_by("bdeu")).problem(0.0)
     tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
     task = cells_by_child._task(2, problem, np.array([0, 1]), tables)
     _, _, least = bounds_along(

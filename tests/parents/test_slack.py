@@ -14,7 +14,8 @@ from soundness import check_problem
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive.problem import counting_problem, varying
+from extbnsl.parents.exhaustive.problem import varying
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
@@ -217,12 +218,12 @@ def test_the_more_slack_the_more_families():
 
 def test_a_problem_has_room_for_rounding_only_with_a_slack():
     dataset = halves()
-    assert counting_problem(dataset, varying(dataset), Claim()).slack == 0.0
-    problem = counting_problem(dataset, varying(dataset), Claim(), 2.0)
+    assert source_of(dataset, Claim()).problem(0.0).slack == 0.0
+    problem = source_of(dataset, Claim()).problem(2.0)
     check_problem(problem)
     assert 2.0 < problem.slack < 2.0 + 1e-9
     with pytest.raises(AssertionError, match="not negative"):
-        counting_problem(dataset, varying(dataset), Claim(), -1.0)
+        source_of(dataset, Claim()).problem(-1.0)
 
 
 # ---- local scores that are given

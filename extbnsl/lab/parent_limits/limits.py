@@ -45,7 +45,8 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.scores.cells import cells_of
 from extbnsl.scores.known import score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
 
@@ -111,10 +112,11 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
         raise InputError("knowledge: the parent limits of the k best networks are for all networks; leave it out.")
     n = dataset.variables
     entropies, gains = np.zeros(n), np.zeros(n)
-    order = varying(dataset)
+    source = source_of(dataset, claim)
+    order = source.order
     if order.size:
-        counted = with_floors(counting_problem(dataset, order, claim), workers)
-        entropies[order] = [alone(dataset, variable).misfit for variable in order.tolist()]
+        counted = source.with_floors(source.problem(0.0), workers)
+        entropies[order] = [cells_of(dataset, variable).misfit for variable in order.tolist()]
         gains[order] = np.minimum(entropies[order] - counted.floors, entropies[order]) + SLACK * entropies[order]
     most = n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1)
     return LimitProblem(dataset.records, dataset.arities, entropies, gains, score.parameter(dataset.records), most)

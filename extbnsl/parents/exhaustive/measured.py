@@ -122,11 +122,6 @@ def standardised(numbers: Numbers) -> Standardised:
     )
 
 
-def least_costs(numbers: Numbers) -> list[float]:
-    """What a family of each variable costs at least, in nats: what all others leave, without their price."""
-    return standardised(numbers).least_costs()
-
-
 def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
     others = [numbers.names[u] for u in by.tolist() if u != v]
     name = numbers.names[v]

@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
-from extbnsl.data import Data, Dataset, distinct_rows
+from extbnsl.data import Data, Dataset
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.kernels.hashing import first_slot, hashed, next_slot
 from extbnsl.machine.workers import Workers, chunks
-from extbnsl.parents.constraints import Constraints, constraints_of
-from extbnsl.parents.pruning import ROUNDING, with_rounding
-from extbnsl.scores.cells import Cells
-from extbnsl.scores.counting import CountingTable, counting_table
+from extbnsl.parents.constraints import Constraints
+from extbnsl.parents.pruning import ROUNDING
+from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import Formula
-from extbnsl.scores.known import score_of
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, Score
 
@@ -90,40 +88,6 @@ def varying(dataset: Dataset, score: Score = MDL) -> NDArray[np.int64]:
     return differ[np.argsort(dataset.arities[differ], kind="stable")]
 
 
-def alone(dataset: Dataset, variable: int) -> Cells:
-    """A variable without parents."""
-    return Cells(np.bincount(dataset.codes[:, variable])[None, :], len(dataset.states[variable]), 1.0)
-
-
-def counting_problem(
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    claim: Claim,
-    slack: float = 0.0,
-    constraints: Constraints | None = None,
-) -> CountingProblem:
-    """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it.
-
-    It has no floors, and the limits of the constraints alone, which are those of the claim if no others are given.
-    O(n N log N); InputError if there is no such score.
-
-    slack: how much more than the cheapest of its subsets a family may cost, in nats; with none it must cost less.
-    """
-    rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
-    constraints = constraints or constraints_of(claim, dataset.names)
-    limits, here = np.minimum(constraints.limits[order], order.size - 1), np.ix_(order, order)
-    table = counting_table(rows, weights, dataset.arities[order])
-    score = score_of(claim)
-    slack = with_rounding(slack, float(table.mlogm[-1]))
-    parameter, form = 0.0, None
-    if isinstance(score, ParameterScore):
-        parameter = score.parameter(dataset.records)
-    else:
-        form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
-    allowed, required = constraints.allowed[here], constraints.required[here]
-    return CountingProblem(table, limits, np.zeros(order.size), parameter, slack, form, allowed, required)
-
-
 Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: parent sets (m, w) and costs (m,)
 
 
@@ -138,7 +102,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Source(ABC):
-    """Data with the score of a claim, and which families are allowed: what an enumeration begins with.
+    """Data with the score of a claim, by its full name, and which families are allowed: what an enumeration begins
+    with.
 
     Costs of the enumeration may be others than those of the score, by a constant for each child; `again` and `shifted`
     give these.
@@ -153,14 +118,11 @@ class Source(ABC):
     def order(self) -> NDArray[np.int64]:
         """The variables that may have parents or be some, as the problem has them."""
 
-    @property
-    def named(self) -> Claim:
-        """The claim with the full name of its score."""
-        return self.claim
-
     @abstractmethod
     def problem(self, slack: float) -> CountingProblem:
-        """The problem of these variables; slack: see `CountingProblem`."""
+        """The problem of these variables before anything is known of it: without floors, by the limits of the
+        constraints alone. slack: how much more than the cheapest of its subsets a family may cost, in nats; with none
+        it must cost less."""
 
     @abstractmethod
     def limit(self, problem: CountingProblem, x: int) -> int:
@@ -249,11 +211,6 @@ class Source(ABC):
         return replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
 
 
-def states_required(problem: CountingProblem, x: int) -> int:
-    """The joint states of the parents that a child must have."""
-    return math.prod(problem.table.arities[problem.required[:, x]].tolist())
-
-
 def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
     """The table with the joint states of these variables as part of every varset. O(d log d) for d rows."""
     if not must.any():
@@ -264,7 +221,8 @@ def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
 
 def of_child(problem: CountingProblem, x: int) -> tuple[CountingTable, float]:
     """The table of rows divided by the parents that a child must have, and their joint states."""
-    return divided(problem.rows, problem.required[:, x]), float(states_required(problem, x))
+    must = problem.required[:, x]
+    return divided(problem.rows, must), float(math.prod(problem.table.arities[must].tolist()))
 
 
 def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:

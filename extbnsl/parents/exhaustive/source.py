@@ -1,7 +1,7 @@
 """What families come from: data of a kind, and what its scores make of them before and after the enumeration."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data import Data, Dataset, Numbers, distinct_rows
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Measured, standardised
@@ -19,14 +19,13 @@ from extbnsl.parents.exhaustive.problem import (
     Families,
     Group,
     Source,
-    alone,
-    counting_problem,
     divided,
-    states_required,
     varying,
     with_floors,
 )
-from extbnsl.scores.cells import Cells, cells_of
+from extbnsl.parents.pruning import with_rounding
+from extbnsl.scores.cells import cells_of
+from extbnsl.scores.counting import counting_table
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named, score_of
 from extbnsl.scores.local import in_order
@@ -49,25 +48,40 @@ class Counted(Source):
     def order(self) -> NDArray[np.int64]:
         return varying(self.dataset, self.score)
 
-    @property
-    def named(self) -> Claim:
-        return replace(self.claim, score=self.score.name, ess=self.score.ess)
-
     def problem(self, slack: float) -> CountingProblem:
-        return counting_problem(self.dataset, self.order, self.claim, slack, self.constraints)
+        """O(n N log N)."""
+        dataset, order, constraints, score = self.dataset, self.order, self.constraints, self.score
+        rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
+        table = counting_table(rows, weights, dataset.arities[order])
+        limits, here = np.minimum(constraints.limits[order], order.size - 1), np.ix_(order, order)
+        parameter, form = 0.0, None
+        if isinstance(score, ParameterScore):
+            parameter = score.parameter(dataset.records)
+        else:
+            form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
+        return CountingProblem(
+            table=table,
+            limits=limits,
+            floors=np.zeros(order.size),
+            parameter=parameter,
+            slack=with_rounding(slack, float(table.mlogm[-1])),
+            form=form,
+            allowed=constraints.allowed[here],
+            required=constraints.required[here],
+        )
 
     def limit(self, problem: CountingProblem, x: int) -> int:
         child = int(self.order[x])
         others = problem.table.arities[problem.allowed[:, x] & ~problem.required[:, x]].tolist()
-        own = self.cells(child, self.constraints.parents_required(child))
+        own = cells_of(self.dataset, child, self.constraints.parents_required(child))
         more = most_parents(self.score, own, problem.floors[x], others, problem.slack)
         return min(int(problem.limits[x]), int(problem.required[:, x].sum()) + more)
 
     def shares(self, x: int, problem: CountingProblem) -> bool:
         """Those are apart as well with a parent that must be which is no variable of the problem, but has states that
         the score counts."""
-        states = self.states(self.constraints.parents_required(int(self.order[x])))
-        return states == states_required(problem, x) and super().shares(x, problem)
+        outside = set(self.constraints.parents_required(int(self.order[x]))) - set(self.order.tolist())
+        return self.states(outside) == 1 and super().shares(x, problem)
 
     def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
         problem = self.of_group(problem, group)
@@ -84,16 +98,12 @@ class Counted(Source):
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         return with_floors(problem, workers)
 
-    def states(self, variables: Sequence[int]) -> int:
+    def states(self, variables: Collection[int]) -> int:
         """The joint states of these variables."""
         return math.prod(self.dataset.arities[list(variables)].tolist())
 
-    def cells(self, child: int, parents: Sequence[int]) -> Cells:
-        """The counts of a family."""
-        return cells_of(self.dataset, child, parents) if parents else alone(self.dataset, child)
-
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        return self.score.cost(self.cells(child, parents))
+        return self.score.cost(cells_of(self.dataset, child, parents))
 
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         return self.score.least(cells_of(self.dataset, child, parents), floor)
@@ -109,7 +119,10 @@ def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) 
     check_kind(data, claim)
     columns = standardised(data) if isinstance(data, Numbers) else None
     constraints = constraints or constraints_of(claim, data.names)
-    return Counted(data, claim, constraints) if columns is None else Measured(data, claim, constraints, columns)
+    if columns is not None:
+        return Measured(data, claim, constraints, columns)
+    score = score_of(claim)
+    return Counted(data, replace(claim, score=score.name, ess=score.ess), constraints)
 
 
 def check_kind(data: Data, claim: Claim) -> None:

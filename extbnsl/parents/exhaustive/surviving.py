@@ -304,7 +304,7 @@ def _named(
                 least[child] = min(least[child], source.shifted(child, dearer))
     for v in (v for v in range(n) if costs[v].size == 0):
         costs[v] = np.array([source.cost(v, source.constraints.parents_required(v))])
-    scores = LocalScores(source.data.names, tuple(parents), tuple(costs), source.named)
+    scores = LocalScores(source.data.names, tuple(parents), tuple(costs), source.claim)
     return Survivors(scores, least, stopped, found.varsets)
 
 

@@ -21,7 +21,7 @@ from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.exhaustive.measured import Standardised
-from extbnsl.parents.exhaustive.problem import alone
+from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import mlogm_table, number
 from extbnsl.scores.determinants import LEAST
 from extbnsl.scores.formula import MISFIT, Formula, cost_of_tallies, formula, new_tally, tally_cell
@@ -94,7 +94,7 @@ def bit_columns(dataset: Dataset, score: Known = MDL, max_parents: int = 0) -> C
     form = formula(MISFIT, arities)
     if not isinstance(score, ParameterScore):
         form = score.formula(records, arities, max_parents)
-        entropies = np.array([score.cost(alone(dataset, x)) for x in range(n)])
+        entropies = np.array([score.cost(cells_of(dataset, x)) for x in range(n)])
     return Columns(bits, first, counts, codes, arities, entropies, mlogm, form, np.zeros((0, 0)), 0.0)
 
 
@@ -293,21 +293,22 @@ def _number_cells(members, size, data, splits):
 
 
 @inner
-def _count_cells(child, cells, data, splits):
-    """slots = the records of each cell by state of the child."""
+def _count_cells(child, members, size, data, splits):
+    """slots = the records of each cell of members[:size] by state of the child; returns how many cells there are."""
     ids, slots, codes, states = splits.ids, splits.slots, data.codes[child], splits.counts.shape[1]
+    cells = _number_cells(members, size, data, splits)
     for c in range(cells * states):
         slots[c] = 0
     for i in range(ids.size):
         slots[np.int64(ids[i]) * states + codes[i]] += 1
+    return cells
 
 
 @inner
 def _by_records(child, members, size, data, splits):
     """The misfit of members[:size] by the cell of each record; there are slots for all cells and states."""
     slots, states, mlogm = splits.slots, splits.counts.shape[1], data.mlogm
-    cells = _number_cells(members, size, data, splits)
-    _count_cells(child, cells, data, splits)
+    cells = _count_cells(child, members, size, data, splits)
     total = 0.0
     for c in range(cells):
         records = 0
@@ -336,8 +337,7 @@ def _splits_are_cheaper(members, size, data, splits):
 def _by_cells(child, members, size, data, splits):
     """What the family costs by the formula of the data, from the records of its cells."""
     form, slots, states = data.form, splits.slots, splits.counts.shape[1]
-    cells = _number_cells(members, size, data, splits)
-    _count_cells(child, cells, data, splits)
+    cells = _count_cells(child, members, size, data, splits)
     parents, both = new_tally(splits.ids.size), new_tally(splits.ids.size)
     configurations = 1.0
     for k in range(size):

@@ -22,12 +22,11 @@ from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
-from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_greedily
-from extbnsl.scores.cells import Cells
+from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named
@@ -146,7 +145,7 @@ def choose(problem: OrderProblem, method: str, place: int, halt: NDArray[np.uint
     child, score = problem.order[place], problem.score
     assert isinstance(score, ParameterScore), "other scores are enumerated"
     before = [v for v in problem.order[:place] if problem.constraints.allowed[v, child]]
-    own, most = alone(problem.dataset, child), int(problem.constraints.limits[child])
+    own, most = cells_of(problem.dataset, child), int(problem.constraints.limits[child])
     likely = candidates(problem.dataset, own, before, score)
     arities = sorted(len(problem.dataset.states[v]) for v in likely)
     limit = min(most_parents(score, own, 0.0, arities), most)  # the first is the safe form of Tian's eq. 25
@@ -230,7 +229,7 @@ def child_table(
         weights=weights.astype(np.uint32),
         arities=np.array([len(dataset.states[v]) for v in chosen], np.int64),
         child_arity=len(dataset.states[child]),
-        alone=alone(dataset, child).misfit,
+        alone=cells_of(dataset, child).misfit,
         parameter=score.parameter(dataset.records),
         mlogm=mlogm,
     )
@@ -240,7 +239,7 @@ def _without_parents(problem: OrderProblem, place: int) -> Choice:
     """The child at a place of the order without parents, of which nothing is known."""
     child = problem.order[place]
     assert not isinstance(problem.score, GaussianBIC), "numbers are enumerated"
-    return Choice(child, (), problem.score.cost(alone(problem.dataset, child)), 0, False, None)
+    return Choice(child, (), problem.score.cost(cells_of(problem.dataset, child)), 0, False, None)
 
 
 def _check_memory(problem: OrderProblem, threads: int, memory: int) -> None:

@@ -12,7 +12,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.lab.parent_limits.limits import LimitProblem, corollary_1, corollary_2, most_lacking, theorem_5
 from extbnsl.lab.parent_limits.permutations import parent_limits, score_list_bytes
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
 
 NUMBERS = (1, 2, 3, 10, 100, 1000)
@@ -93,8 +93,9 @@ def test_for_one_network_theorem_5_is_the_limit_of_counting(score):
         found, order = theorem_5(problem_of(dataset, claim), 1), varying(dataset)
         if order.size:
             with Workers(1) as workers:
-                counting = with_floors(counting_problem(dataset, order, claim), workers)
-                expected = source_of(dataset, claim).with_limits(counting, workers).limits
+                source = source_of(dataset, claim)
+                counting = source.with_floors(source.problem(0.0), workers)
+                expected = source.with_limits(counting, workers).limits
             assert found[order].tolist() == expected.tolist()
 
 
