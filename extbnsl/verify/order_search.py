@@ -32,7 +32,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import WORD_BITS, renumber
 from extbnsl.machine.budgets import format_size
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.verify.certificate import BEYOND, MOST_UNITS, TooMuch
@@ -98,12 +97,19 @@ def layers(piece: Piece, gap: int, workers: Workers, room: int, tell: Tell, kept
 def within(families: Families, cuts: WeightedCuts) -> tuple[Families, WeightedCuts]:
     """Families and cuts without what they have beside the m <= 64 children, in positions 0 to m - 1. What a cluster has
     of these is a cluster, and without any it is none."""
-    m, words = families.children.size, families.varsets.shape[1]
-    position = np.full(WORD_BITS * words, -1)
-    position[families.children] = np.arange(m)
-    placed = Families(np.arange(m), families.first, renumber(families.varsets, position, m), families.costs)
-    own = renumber(cuts.cuts.reshape(-1, words), position, m).reshape(-1, CLUSTERS, 1)
+    children = families.children.tolist()
+    own = _positions(cuts.cuts.reshape(-1, cuts.cuts.shape[2]), children).reshape(-1, CLUSTERS, 1)
+    inside = _positions(families.varsets, children)[:, None]
+    placed = Families(np.arange(len(children)), families.first, inside, families.costs)
     return placed, weighted(own, cuts.multipliers.tolist())
+
+
+def _positions(varsets: NDArray[np.uint64], variables: Sequence[int]) -> NDArray[np.uint64]:
+    """What varsets (m, words) have of some variables, as masks (m,) over their positions."""
+    masks = np.zeros(len(varsets), np.uint64)
+    for position, v in enumerate(variables):
+        masks |= (varsets[:, v >> 6] >> np.uint64(v & 63) & np.uint64(1)) << np.uint64(position)
+    return masks
 
 
 def piece_of(families: Families, cuts: WeightedCuts, gap: int, workers: Workers) -> Piece | None:
