@@ -6,7 +6,6 @@ better.
 
 import gzip
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.formats.spelling import is_number
-from extbnsl.kernels.varsets import unpacked
+from extbnsl.kernels.varsets import sizes
 from extbnsl.scores.local import LocalScores
 
 CHUNK = 1 << 13  # families written at a time
@@ -66,7 +65,10 @@ def _families(
 ) -> Iterator[tuple[str, list[str]]]:
     """The score and the parents of each family of a child."""
     for start in range(0, len(costs), CHUNK):
-        counts, members = unpacked(varsets[start : start + CHUNK])
-        parents = map(names.__getitem__, members.tolist())
-        for score, count in zip((0.0 - costs[start : start + CHUNK]).tolist(), counts.tolist(), strict=True):
-            yield repr(score), list(islice(parents, count))
+        some = varsets[start : start + CHUNK]
+        bits = np.unpackbits(some.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        parents = [names[i] for i in np.nonzero(bits)[1].tolist()]
+        end = 0
+        for score, size in zip((0.0 - costs[start : start + CHUNK]).tolist(), sizes(some).tolist(), strict=True):
+            first, end = end, end + size
+            yield repr(score), parents[first:end]
