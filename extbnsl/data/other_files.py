@@ -219,14 +219,12 @@ def _unpacked(path: Path, source: str, reading: Reading) -> bytes:
 def _of_values(name: str, values: Sequence[Any], source: str) -> Column:
     """The column of numbers, truth values or texts, None where there is none."""
     given = [value for value in values if value is not None]
-    if given and all(type(value) in (int, float) for value in given):
-        if len(given) == len(values):
-            return column_of_numbers(name, np.array(values), source)
-        whole = all(float(value).is_integer() for value in given if value == value)
-        texts = [None if value is None or value != value else str(int(value) if whole else value) for value in values]
-    else:
-        texts = [None if value is None else str(value).strip() for value in values]
-    return column_of_texts(name, texts)
+    if not given or any(type(value) not in (int, float) for value in given):
+        return column_of_texts(name, [None if value is None else str(value).strip() for value in values])
+    column = column_of_numbers(name, np.array(given), source)
+    codes = np.full(len(values), -1, column.codes.dtype)
+    codes[[value is not None for value in values]] = column.codes
+    return replace(column, codes=codes)
 
 
 READERS: Mapping[str, Callable[[Path, str, Reading], list[Column]]] = {

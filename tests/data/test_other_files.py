@@ -94,6 +94,21 @@ def test_an_arff_file_may_have_missing_values_and_odd_names(tmp_path):
     assert (dataset.names, dataset.states) == (("a b", "c"), (("x", "y z"), ("2",)))
 
 
+def test_numbers_are_called_the_same_beside_missing_values(tmp_path):
+    path = tmp_path / "data.parquet"
+    for values in ([1.0, 2.5, 1.0], [1.0, 2.5, None]):
+        pandas.DataFrame({"a": values, "b": [0, 1, 0]}).to_parquet(path)
+        assert extbnsl.read_data(path, missing="state").states[0][:2] == ("1", "2.5")
+    path = tmp_path / "data.arff"
+    for rows, fault in (("1\n2.5\n?", None), ("1e999\n?\n1", "infinite")):
+        path.write_text(f"@relation r\n@attribute a numeric\n@data\n{rows}\n")
+        if fault is None:
+            assert extbnsl.read_data(path, missing="state").states[0][:2] == ("1", "2.5")
+        else:
+            with pytest.raises(InputError, match=fault):
+                extbnsl.read_data(path, missing="state")
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
 @pytest.mark.parametrize(
     "content", [b"", b"PAR1", b"@relation", b"\x1f\x8b\x08\x00", GZIP, b"X\n\0\0\0\3", b"\xff" * 100]
