@@ -48,7 +48,7 @@ def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
     names = [clean_name(str(key)) for key in keys]
     # Before a column is taken: for a name that occurs twice, a frame gives a frame.
     check_names(names, FRAME)
-    columns = [_column(name, frame[key]) for name, key in zip(names, keys, strict=True)]
+    columns = [column_of_series(name, frame[key], FRAME) for name, key in zip(names, keys, strict=True)]
     check_lengths(columns, FRAME)
     return make(columns, FRAME, wanted, UNLIMITED)
 
@@ -75,18 +75,19 @@ def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | Non
     return make(columns, ARRAY, wanted, UNLIMITED)
 
 
-def _column(name: str, series: Any) -> Column:
-    """The column of one series or sequence."""
+def column_of_series(name: str, series: Any, source: str, declared: bool = False) -> Column:
+    """The column of one series or sequence; the levels of ordered categories, and of others if all are `declared`, are
+    all its states."""
     kind: Any = getattr(series, "dtype", None)
-    if getattr(kind, "ordered", False):
-        return column_of_levels(name, kind.categories, np.asarray(series.array.codes), FRAME, "categories")
+    if getattr(kind, "ordered", False) or (declared and hasattr(kind, "categories")):
+        return column_of_levels(name, kind.categories, np.asarray(series.array.codes), source, "categories")
     values = series.to_numpy() if hasattr(series, "to_numpy") else np.asarray(series)
     if values.ndim != 1:
-        raise InputError(f"{FRAME}: column '{name}' has {values.ndim} dimensions: give one value for each record.")
+        raise InputError(f"{source}: column '{name}' has {values.ndim} dimensions: give one value for each record.")
     if values.dtype.kind in "biuf":
-        return column_of_numbers(name, values, FRAME)
+        return column_of_numbers(name, values, source)
     if values.dtype.kind in "mM":
-        raise InputError(f"{FRAME}: column '{name}' has dates or times: remove it or make it a few states.")
+        raise InputError(f"{source}: column '{name}' has dates or times: remove it or make it a few states.")
     # The text of NaN and of pandas.NA is a marker of missing values; that of None may be a state's name.
     return column_of_texts(name, ["" if value is None else str(value).strip() for value in values.tolist()])
 

@@ -30,6 +30,7 @@ from extbnsl.data.column import (
     column_of_numbers,
     column_of_texts,
 )
+from extbnsl.data.given import column_of_series
 from extbnsl.data.table import LONGEST_FIELD
 from extbnsl.data.text import Reading
 from extbnsl.files.atomic import check_given
@@ -168,7 +169,7 @@ def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
     if not hasattr(frame, "columns"):
         held = NO_FRAMES.get(type(frame).__name__, "another object")
         raise InputError(f"{source} holds no data frame, but {held}: write a data frame with saveRDS in R.")
-    return [_of_series(clean_name(str(name)), frame[name], source) for name in frame.columns]
+    return [column_of_series(clean_name(str(name)), frame[name], source, declared=True) for name in frame.columns]
 
 
 def _short(rdata: Any, source: str, reading: Reading) -> dict[bytes, Callable[[Any], Any]]:
@@ -185,17 +186,6 @@ def _short(rdata: Any, source: str, reading: Reading) -> dict[bytes, Callable[[A
 
     known = rdata.parser.DEFAULT_ALTREP_MAP
     return {name: checked(make) if b"seq" in name else make for name, make in known.items()}
-
-
-def _of_series(name: str, series: Any, source: str) -> Column:
-    """The column of a column of pandas."""
-    kind: Any = series.dtype
-    if hasattr(kind, "categories"):
-        return column_of_levels(name, kind.categories.tolist(), np.asarray(series.array.codes), source, "states")
-    if kind.kind in "mM":
-        raise InputError(f"{source}: column '{name}' has dates or times: remove it or make it a few states.")
-    values = zip(series.tolist(), series.isna().tolist(), strict=True)
-    return _of_values(name, [None if lacking else value for value, lacking in values], source)
 
 
 def _unpacked(path: Path, source: str, reading: Reading) -> bytes:
