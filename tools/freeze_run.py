@@ -76,7 +76,8 @@ def state_text() -> str:
     lines = []
     for kind in classes:  # which grows
         hints = typing.get_type_hints(kind, include_extras=True)
-        for name in getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]:
+        # which field is first matters in tuples alone
+        for name in getattr(kind, "_fields", None) or sorted(field.name for field in dataclasses.fields(kind)):
             if UNKEPT not in getattr(hints[name], "__metadata__", ()):
                 lines.append(f"{kind.__name__}.{name}: {_spelled(hints[name], classes)}")
     return "\n".join(lines) + "\n"
