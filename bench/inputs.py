@@ -17,6 +17,7 @@ from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
@@ -57,7 +58,7 @@ def scores(variables: int, records: int, max_parents: int | None = None) -> Loca
     """The families of such records that can win."""
     claim = Claim(max_parents=max_parents)
     with Workers(1) as workers:
-        return surviving_families(dataset(variables, records), claim, workers, shelf(), ignore).scores
+        return surviving_families(dataset(variables, records), claim, Means(workers, shelf(), ignore)).scores
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.lab.parent_limits.limits import limit_problem
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
 CLOSE = 1e-9  # relative: costs that differ by less are equal
@@ -35,7 +36,7 @@ def problem_of(dataset, claim=Claim()):
 def survivors_of(dataset, claim=Claim()):
     """The families that can win, by the solver."""
     with Workers(1) as workers:
-        found = surviving_families(dataset, claim, workers, Shelf(1 << 30, Store(None, 0)), ignore)
+        found = surviving_families(dataset, claim, Means(workers, Shelf(1 << 30, Store(None, 0)), ignore))
     assert found.stopped is None
     return found.scores
 

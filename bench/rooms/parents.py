@@ -41,7 +41,7 @@ BY_CELLS = Claim("bdeu", max_parents=4)
 def _counted_by_level(tiny: bool, claim: Claim = Claim()) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(22, 700)
     with Workers(1) as workers:
-        surviving_families(dataset, claim, workers, inputs.shelf(), ignore)
+        surviving_families(dataset, claim, Means(workers, inputs.shelf(), ignore))
 
 
 _cells_by_level = partial(_counted_by_level, claim=BY_CELLS)
@@ -62,7 +62,7 @@ def _interrupted(tiny: bool, claim: Claim = Claim(), level: int = 5) -> None:
         done.add(getattr(event, "level", None))
 
     with Workers(1, lambda: INTERRUPTED if last in done else None) as workers:
-        surviving_families(dataset, claim, workers, inputs.shelf(), observe)
+        surviving_families(dataset, claim, Means(workers, inputs.shelf(), observe))
 
 
 def _prepared_for_counting(tiny: bool, claim: Claim = Claim()) -> None:

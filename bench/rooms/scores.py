@@ -11,6 +11,7 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.counting import count
 from extbnsl.scores.determinants import Moments, determine, moments, unexplained
@@ -33,7 +34,7 @@ def _fill(score: str, tiny: bool) -> Work:
 
     def run() -> None:
         with Workers(1) as workers:
-            surviving_families(dataset, claim, workers, inputs.shelf(), ignore)
+            surviving_families(dataset, claim, Means(workers, inputs.shelf(), ignore))
 
     return recorded(by_level, "fill", lambda a, _: a[2] - a[1], run)
 

@@ -376,22 +376,22 @@ def depth_of(size):
 
 @inlined
 def descend(asked, together, space, push, finish, values, out):
-    """Fill out[i] for the present varset V of `size` >= 1 members at place first + i < last, in descending order.
+    """Fill out[i] for the present varset V of `size` >= 1 members at place first + i, for each i, in descending order.
 
-    asked: (size, first, last, places, binomials), of which places tell which varsets are present (ranks.py). The stack
+    asked: (size, first, places, binomials), of which places tell which varsets are present (ranks.py). The stack
     of nodes in `space` stands for a varset's members but the lowest two, the largest first, and keeps those that the
     next one shares. push(top, v, space) makes node top + 1; finish(top, walk, wanted, space, values) gives values[v]
     for each v of `wanted`, descending, as the lowest member. Varsets that differ in that alone have neighbouring ranks:
     if `together`, they are finished at once. values (n, ...) is scratch.
     """
     asked, space, values, out = borrowed((asked, space, values, out))
-    size, first, last, places, binomials = asked
+    size, first, places, binomials = asked
     wanted, variable = np.empty(values.shape[0], np.int64), np.zeros(depth_of(size), np.int64)
     walk = start_walk(size, binomials)
     members, same = walk.members, walk.same
     top = np.int64(0)
-    left = last - first
-    block, before = find_place(last - 1, places)
+    left = out.shape[0]
+    block, before = find_place(first + left - 1, places)
     rest = places[block, 0] & ~before
     block, bits, rank = last_present(block, before | (rest & (~rest + u64(1))), places)
     while left > 0:
@@ -457,12 +457,12 @@ def _sum_group(top, walk, wanted, space, sums):
 
 
 @njit
-def count(size, first, last, places, binomials, table, out):
-    """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i < last.
+def count(size, first, places, binomials, table, out):
+    """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i, for each i.
 
     places: which varsets are present (ranks.py). Work per prefix: a few ns per entry and lane word, one look-up per
     cell and state.
     """
     places, binomials, table, out = borrowed((places, binomials, table, out))
-    asked, space = (size, first, last, places, binomials), counting_space(table, np.zeros(depth_of(size)))
+    asked, space = (size, first, places, binomials), counting_space(table, np.zeros(depth_of(size)))
     descend(asked, True, space, _push, _sum_group, np.zeros(table.arities.size), out)

@@ -99,8 +99,8 @@ def _determine_group(top, walk, wanted, space, sums):
 
 
 @njit
-def determine(size, first, last, places, binomials, moments, out):
-    """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i < last.
+def determine(size, first, places, binomials, moments, out):
+    """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i, for each i.
 
     places: which varsets are present (ranks.py). Work: about n^2 / 6 multiplications for each prefix of all but two
     members, and one logarithm for each varset.
@@ -109,7 +109,7 @@ def determine(size, first, last, places, binomials, moments, out):
     n, depth = moments.least.size, depth_of(size)
     space = _Prefixes(np.empty((depth, n, n)), np.zeros(depth), moments.least, moments.half)
     space.lefts[0] = moments.matrix
-    descend((size, first, last, places, binomials), True, space, _push, _determine_group, np.zeros(n), out)
+    descend((size, first, places, binomials), True, space, _push, _determine_group, np.zeros(n), out)
 
 
 @njit

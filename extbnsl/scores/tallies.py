@@ -157,15 +157,15 @@ def _fill_group(top, walk, wanted, given, figures):
 
 
 @njit
-def fill(size, first, last, places, below, binomials, table, form, out):
-    """Fill out[i] with the figures of the present varset V of `size` >= 1 members at place first + i < last.
+def fill(size, first, places, below, binomials, table, form, out):
+    """Fill out[i] with the figures of the present varset V of `size` >= 1 members at place first + i, for each i.
 
     places: which varsets are present (ranks.py); below: places and figures of those of one member less. Scores with a
     prior over what occurs have a figure for each subset of V that is among them: V less a child is its parent set.
     """
     places, below, binomials, table, form, out = borrowed((places, below, binomials, table, form, out))
     space, tally = counting_space(table, np.zeros((depth_of(size), LIGHT), np.int64)), new_tally(table.mlogm.size)
-    asked, figures = (size, first, last, places, binomials), np.zeros((table.arities.size, out.shape[1]))
+    asked, figures = (size, first, places, binomials), np.zeros((table.arities.size, out.shape[1]))
     descend(asked, form.kind != OCCURRING, _Tallies(space, form, tally, below), _push, _fill_group, figures, out)
 
 

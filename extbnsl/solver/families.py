@@ -16,6 +16,7 @@ from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.source import check_kind
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Checkpoints, Commits
@@ -64,7 +65,7 @@ def counted_families(
     """The families of the data that can win, or are within the slack, in nats; the standing follows."""
     with context.stages.stage("scores", size_of(data)) as summary:
         workers, shelf, begun = context.workers, context.shelf, commits.standing.enumeration
-        found = surviving_families(data, claim, workers, shelf, context.observer, begun, commits.follow, slack)
+        found = surviving_families(data, claim, Means(workers, shelf, context.observer), begun, commits.follow, slack)
         trim_memory()  # counting leaves gaps of megabytes, and the search would take its memory beside them
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")

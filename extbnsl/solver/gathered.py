@@ -19,6 +19,7 @@ from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import (
     ALL,
@@ -170,8 +171,8 @@ def _counted(dataset: Data, run: ApproximateRun) -> tuple[Sequence[Explored], Se
     with stages.stage("scores", size_of(dataset), times.searched) as summary:
         time = CountingTime(times.latest, stages.observer)
         with run.workers(times.latest, time.over) as workers:
-            shelf, begun = run.context.shelf, commits.standing.enumeration
-            found = surviving_families(dataset, run.asked.claim, workers, shelf, time.observe, begun, commits.follow)
+            means, begun = Means(workers, run.context.shelf, time.observe), commits.standing.enumeration
+            found = surviving_families(dataset, run.asked.claim, means, begun, commits.follow)
         kept = in_full(found.scores.families, "parent set")
         whole = "all" if found.stopped is None else "not all"
         summary.append(f"{kept} kept, of {found.varsets:,} sets of variables counted, {whole} that there are")

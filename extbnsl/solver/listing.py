@@ -24,6 +24,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import cost_without_arcs
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.context import Context
@@ -116,7 +117,7 @@ def _all_families(run: RankingRun) -> LocalScores | None:
     if isinstance(problem, LocalScores):
         return given_scores(problem, run.asked.claim)
     found = surviving_families(
-        problem, run.asked.claim, context.workers, context.shelf, context.observer, slack=math.inf
+        problem, run.asked.claim, Means(context.workers, context.shelf, context.observer), slack=math.inf
     )
     if found.stopped:
         return None

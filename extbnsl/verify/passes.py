@@ -96,7 +96,7 @@ class Families:
         """What the cuts show; of all together, if each child has a family. Raises Stopped."""
         reduced, least = np.empty_like(self.costs), np.empty(self.children.size, np.int64)
         ends = range(least.size + 1) if reduced.size > AT_ONCE else (0, least.size)
-        given = (self.varsets, self.costs, by.cuts, by.multipliers, reduced)
+        given = (self.varsets, self.costs, (by.cuts, by.multipliers), reduced)
         workers.map(
             _reduce,
             (
@@ -152,9 +152,10 @@ def weighted(cuts: NDArray[np.uint64], multipliers: Sequence[int]) -> WeightedCu
 
 
 @njit
-def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, halt):
-    """c' of each family of some children, and the least of each child. O(cuts, for each family). Ends early when
-    halt[0] is set."""
+def _reduce(children, first, varsets, costs, by, reduced, least, halt):
+    """c' of each family of some children by cuts and multipliers, and the least of each child. O(cuts) for each.
+    Ends early when halt[0] is set."""
+    cuts, multipliers = by
     for k in range(children.size):
         lo, hi, word, bit = first[k], first[k + 1], children[k] >> 6, u64(children[k] & 63)
         for j in range(lo, hi):

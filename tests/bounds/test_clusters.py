@@ -17,6 +17,7 @@ from extbnsl.bounds.multipliers import MEMBERS, UNIT, cluster_bound, families_of
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
 
@@ -227,7 +228,7 @@ def test_on_data():
     """A projection of structured data: the root bound is close, and fixing proves the optimum alone or nearly."""
     dataset = random_dataset(np.random.default_rng(3), 8, 300)
     with Workers(1) as workers:
-        scores = surviving_families(dataset, Claim(), workers, shelf_of(), ignore).scores
+        scores = surviving_families(dataset, Claim(), Means(workers, shelf_of(), ignore)).scores
         optimum = naive.optimal_cost(dataset.codes, dataset.arities)
         multipliers = find_multipliers(families_in(scores), None, 10, 0, workers)
         static = sum(costs[0] for costs in scores.costs)

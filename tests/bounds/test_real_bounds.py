@@ -19,6 +19,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.data import read_csv
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.search.problem import VECTOR, near_clusters, new_near
 
@@ -37,7 +38,7 @@ def projection(name, seed):
     columns = np.random.default_rng(seed).choice(dataset.variables, N, replace=False)
     part = dataset_of(dataset.codes[:, columns].astype(np.int64), [int(dataset.arities[c]) for c in columns])
     with Workers(1) as workers:
-        scores = surviving_families(part, Claim(), workers, shelf_of(), ignore).scores
+        scores = surviving_families(part, Claim(), Means(workers, shelf_of(), ignore)).scores
     best = naive.best_scores(naive.all_local_scores(part.codes, part.arities))
     rest = np.zeros(1 << N)
     for varset in range((1 << N) - 2, -1, -1):

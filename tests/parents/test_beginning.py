@@ -22,6 +22,7 @@ from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.problem import varying, with_floors
 from extbnsl.parents.exhaustive.single_parents import MOST_PARENTS, with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
 
@@ -113,7 +114,7 @@ def gaps_between_polls(dataset, polls):
         return "interrupted" if len(times) > polls else None
 
     with Workers(1, stop) as workers:
-        survivors = surviving_families(dataset, Claim(), workers, shelf_of(), ignore)
+        survivors = surviving_families(dataset, Claim(), Means(workers, shelf_of(), ignore))
     times.append(time.process_time())
     return max(later - earlier for earlier, later in itertools.pairwise(times)), survivors
 
@@ -146,7 +147,7 @@ def test_what_is_known_when_counting_has_only_begun():
         return "interrupted" if polls[0] > 45 else None
 
     with Workers(1, stop) as workers:
-        survivors = surviving_families(dataset, Claim(), workers, shelf_of(), ignore)
+        survivors = surviving_families(dataset, Claim(), Means(workers, shelf_of(), ignore))
     assert survivors.stopped == "interrupted"
     assert all(parents[0].any() for parents in survivors.scores.parents)
     assert (survivors.least >= 4 * math.log(500) / 2 - 1e-6).all()

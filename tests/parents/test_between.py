@@ -20,7 +20,7 @@ from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.exhaustive import between, by_level, cells_by_child
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
@@ -48,7 +48,7 @@ def families(dataset, score, begun=None, slack=0.0, threads=1, max_parents=None,
     on_progress = (lambda known: None) if seen is None else seen.append
     claim = claim_by(score, max_parents, **given)
     with Workers(threads) as workers:
-        return surviving_families(dataset, claim, workers, shelf_of(memory), ignore, begun, on_progress, slack)
+        return surviving_families(dataset, claim, Means(workers, shelf_of(memory), ignore), begun, on_progress, slack)
 
 
 def child_by_child(dataset, score, **options):
@@ -209,7 +209,7 @@ def test_a_stop_leaves_bounds():
     n = varying(dataset, score_of(claim_by("bdeu"))).size
     with Workers(1) as workers:
         begun = start_enumeration(n)
-        part = surviving_families(dataset, claim_by("bdeu"), workers, shelf_of(), ignore, begun, stop)
+        part = surviving_families(dataset, claim_by("bdeu"), Means(workers, shelf_of(), ignore), begun, stop)
     assert part.stopped == "time_limit"
     assert (part.least <= np.array([c[0] for c in whole.scores.costs]) + 1e-9).all()
 
@@ -232,7 +232,7 @@ def test_the_dearest_children_come_first_and_those_that_are_through_are_known():
 
     for begun in known:
         with Workers(1) as workers:
-            part = surviving_families(dataset, claim, workers, shelf_of(), ignore, begun, stop)
+            part = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore), begun, stop)
         going_on = {int(order[child.index]) for child in begun.children}
         through = [x for x in range(6) if x not in going_on]
         assert np.isinf(part.unjudged[through]).all()
@@ -247,7 +247,7 @@ def test_too_little_memory_is_said():
     with Workers(1) as workers:
         n = varying(dataset, score_of(claim_by("bdeu"))).size
         begun = start_enumeration(n)
-        part = surviving_families(dataset, claim_by("bdeu"), workers, shelf_of(1000), told.append, begun)
+        part = surviving_families(dataset, claim_by("bdeu"), Means(workers, shelf_of(1000), told.append), begun)
     assert part.stopped == MEMORY_LIMIT
     assert any(isinstance(event, Warned) for event in told)
     assert np.isfinite(part.least).all()

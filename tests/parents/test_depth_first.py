@@ -19,7 +19,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.events import Warned, ignore
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import merged
@@ -31,7 +31,7 @@ def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLE
     on_progress = (lambda enumeration: None) if seen is None else seen.append
     with Workers(threads, stop) as workers:
         return surviving_families(
-            dataset, Claim(max_parents=max_parents), workers, shelf_of(memory), ignore, begun, on_progress, slack
+            dataset, Claim(max_parents=max_parents), Means(workers, shelf_of(memory), ignore), begun, on_progress, slack
         )
 
 
@@ -71,7 +71,7 @@ def test_the_share_of_a_size_grows_once_from_nothing_to_all(begun, sizes):
     sizes({"by_level.TOLD": 1, "by_level.CHUNK": 4})
     told = []
     with Workers(1) as workers:
-        surviving_families(random_data(1, 9, 400), Claim(), workers, shelf_of(PLENTY), told.append, begun)
+        surviving_families(random_data(1, 9, 400), Claim(), Means(workers, shelf_of(PLENTY), told.append), begun)
     assert {event.stage for event in told} == {"scores"}
     words = [re.fullmatch(r"parent sets of size (\d) of at most (\d)( done)?", event.detail).groups() for event in told]
     sizes = [int(size) for size, _, _ in words]
@@ -118,7 +118,7 @@ def test_they_agree_on_many_variables(shape):
 def test_levels_of_many_variables_on_disk_change_nothing(memory, tmp_path):
     dataset = random_data(3, 70, 25, top=2)
     with Workers(2) as workers:
-        found = surviving_families(dataset, Claim(max_parents=2), workers, shelf_of(memory, tmp_path), ignore)
+        found = surviving_families(dataset, Claim(max_parents=2), Means(workers, shelf_of(memory, tmp_path), ignore))
     assert found.stopped is None
     assert_same(families(dataset, max_parents=2).scores, found.scores)
 
@@ -138,7 +138,7 @@ def test_too_little_memory_is_said_and_ends_with_what_is_known():
     dataset = random_data(1, 16, 400)
     events = []
     with Workers(2) as workers:
-        little = surviving_families(dataset, Claim(), workers, shelf_of(25_000), events.append)
+        little = surviving_families(dataset, Claim(), Means(workers, shelf_of(25_000), events.append))
     assert little.stopped == "memory_limit"
     (warning,) = [event.message for event in events if isinstance(event, Warned)]
     assert re.fullmatch(
@@ -252,7 +252,7 @@ def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_
                 raise Stopped("interrupted")
 
         with Workers(2) as workers:
-            result = surviving_families(dataset, Claim(), workers, shelf_of(), ignore, begun, stop_soon)
+            result = surviving_families(dataset, Claim(), Means(workers, shelf_of(), ignore), begun, stop_soon)
         if result.stopped is None:
             break
         assert result.stopped == "interrupted"
@@ -306,7 +306,7 @@ def test_tasks_can_run_in_other_processes():
     dataset = random_data(2, 9, 300)
     with ProcessPoolExecutor(2, get_context("spawn")) as pool, Elsewhere(1, pool) as workers:
         for find, begun in ((families, None), (child_by_child, start_enumeration(9))):
-            found = surviving_families(dataset, Claim(), workers, shelf_of(), ignore, begun)
+            found = surviving_families(dataset, Claim(), Means(workers, shelf_of(), ignore), begun)
             assert_identical(found, find(dataset))
 
 

@@ -20,7 +20,7 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import constraints_of, under_order
 from extbnsl.parents.exhaustive import problem as problem_module
-from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
@@ -47,7 +47,7 @@ def test_families_under_knowledge(passed, begun, score, seed, n, records, limit,
     begun = begun and begun(0)
     with Workers(2) as workers, mock.patch.object(problem_module, "PASSED", passed):
         start = None if begun is None else start_at_children(dataset, claim)
-        found = surviving_families(dataset, claim, workers, shelf_of(), ignore, start, slack=slack)
+        found = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore), start, slack=slack)
     assert found.stopped is None
     check_scores(found.scores)
     costs = naive.all_local_scores(dataset.codes, dataset.arities, limit, score)
@@ -128,7 +128,7 @@ def test_a_variable_that_never_varies_keeps_its_required_parents():
     dataset = dataset_of(codes, [2, 2, 3])
     knowledge = Knowledge(required=(("v0", "v1"), ("v1", "v2")))
     with Workers(1) as workers:
-        found = surviving_families(dataset, Claim(knowledge=knowledge), workers, shelf_of(), ignore)
+        found = surviving_families(dataset, Claim(knowledge=knowledge), Means(workers, shelf_of(), ignore))
     assert found.scores.parents[1].tolist() == [[1]]
     assert all(row & 2 for row in found.scores.parents[2][:, 0].tolist())
     costs = naive.all_local_scores(dataset.codes, dataset.arities)
@@ -146,7 +146,7 @@ def test_whoever_goes_on_from_any_commit_finds_the_same(passed, groups, score, t
     knowledge = Knowledge((("v0", "v1"), ("v2", "v3"), ("v0", "v4")), forbidden=(("v5", "v6"),))
     claim, seen = claim_by(score, 3, knowledge), []
     with Workers(1) as workers:
-        whole = surviving_families(dataset, claim, workers, shelf_of(), ignore, on_progress=seen.append)
+        whole = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore), on_progress=seen.append)
     assert {found.group for found in seen} == groups
     store = Store(tmp_path, 1 << 30)
     for number, found in enumerate(found for found in seen if not found.done):  # no run commits those that are
@@ -156,7 +156,7 @@ def test_whoever_goes_on_from_any_commit_finds_the_same(passed, groups, score, t
             continue
         begun = read_enumeration(enumeration(stored), tmp_path, shelf_of())
         with Workers(1) as workers:
-            rest = surviving_families(dataset, claim, workers, shelf_of(), ignore, begun)
+            rest = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore), begun)
         assert rest.varsets == whole.varsets
         for one, other in zip(rest.scores.parents, whole.scores.parents, strict=True):
             assert np.array_equal(one, other)

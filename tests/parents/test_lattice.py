@@ -297,7 +297,7 @@ def test_surviving_families_answer_best_score(begun, score, seed, n, records, li
     """By level, and child by child."""
     dataset = random_dataset(np.random.default_rng(seed), n, records)
     begun = begun and begun(problem_module.varying(dataset, score_of(claim_by(score))).size)
-    survivors = surviving_families(dataset, claim_by(score, limit), Workers(1), shelf_of(), ignore, begun)
+    survivors = surviving_families(dataset, claim_by(score, limit), Means(Workers(1), shelf_of(), ignore), begun)
     assert survivors.stopped is None
     assert survivors.scores.score == score.partition(":")[0]
     check_scores(survivors.scores)

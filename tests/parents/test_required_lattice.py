@@ -25,6 +25,7 @@ from extbnsl.parents.exhaustive.by_level import judge_by_level
 from extbnsl.parents.exhaustive.lattice import Rules
 from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -85,9 +86,9 @@ def test_one_lattice_counts_no_more_than_several():
         claim = claim_by(["mdl", "bdeu"][seed % 2], None, knowledge)
         counted = []
         with Workers(1) as workers:
-            counted.append(surviving_families(dataset, claim, workers, shelf_of(), ignore).varsets)
+            counted.append(surviving_families(dataset, claim, Means(workers, shelf_of(), ignore)).varsets)
             with APART:
-                counted.append(surviving_families(dataset, claim, workers, shelf_of(), ignore).varsets)
+                counted.append(surviving_families(dataset, claim, Means(workers, shelf_of(), ignore)).varsets)
         divisors = {frozenset(p for p, c in knowledge.required if c == child) for _, child in knowledge.required}
         assert counted[0] <= counted[1] + len(divisors)
         fewer += counted[0] < counted[1]
@@ -113,7 +114,9 @@ def test_a_child_is_born_where_all_others_have_died():
     knowledge = Knowledge(tuple((f"v{v}", "v7") for v in (0, 2, 3, 8)))
     for score in ("mdl", "bdeu", "bds:5"):
         with Workers(1) as workers:
-            found = surviving_families(dataset_of(codes), claim_by(score, None, knowledge), workers, shelf_of(), ignore)
+            found = surviving_families(
+                dataset_of(codes), claim_by(score, None, knowledge), Means(workers, shelf_of(), ignore)
+            )
         assert found.stopped is None
         assert found.scores.parents[7][:, 0].tolist()[0] == 0b100001101
         assert found.least[7] == found.scores.costs[7][0]
@@ -127,7 +130,7 @@ def test_counting_goes_on_child_by_child_from_any_level_or_has_a_bound(score, mo
     knowledge = Knowledge((("v0", "v1"), *((f"v{v}", "v8") for v in range(1, 5))))
     claim, ends = claim_by(score, None, knowledge), set()
     with Workers(1) as workers:
-        whole = surviving_families(dataset, claim, workers, shelf_of(), ignore)
+        whole = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore))
     for size in range(10):
 
         def until(*given, size=size):
@@ -138,7 +141,7 @@ def test_counting_goes_on_child_by_child_from_any_level_or_has_a_bound(score, mo
 
         monkeypatch.setattr(surviving, "judge_by_level", until)
         with Workers(1) as workers:
-            found = surviving_families(dataset, claim, workers, shelf_of(), ignore)
+            found = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore))
         ends.add(found.stopped)
         assert (found.least <= whole.least + 1e-9).all()
         if found.stopped is None:
@@ -151,6 +154,6 @@ def test_a_required_parent_that_never_varies_but_could():
     dataset, knowledge = dataset_of(codes, [2, 2, 3]), Knowledge((("v1", "v0"), ("v2", "v0")))
     costs = naive.all_local_scores(dataset.codes, dataset.arities)
     with Workers(1) as workers:
-        found = surviving_families(dataset, Claim(knowledge=knowledge), workers, shelf_of(), ignore)
+        found = surviving_families(dataset, Claim(knowledge=knowledge), Means(workers, shelf_of(), ignore))
     assert found.scores.parents[0].tolist() == [[0b110]]
     assert found.scores.costs[0][0] == pytest.approx(costs[0, 0b110])

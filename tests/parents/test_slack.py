@@ -16,7 +16,7 @@ from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.scores.known import score_of
@@ -32,7 +32,7 @@ def found_families(dataset, slack, claim=Claim(), begun=None, threads=1, shelf=N
     begun = begun and begun(varying(dataset, score_of(claim)).size)
     tell = (lambda found: None) if seen is None else seen.append
     with Workers(threads) as workers:
-        survivors = surviving_families(dataset, claim, workers, shelf or shelf_of(), ignore, begun, tell, slack)
+        survivors = surviving_families(dataset, claim, Means(workers, shelf or shelf_of(), ignore), begun, tell, slack)
     assert survivors.stopped is None
     check_scores(survivors.scores)
     return as_dicts(survivors.scores), survivors

@@ -44,7 +44,7 @@ def counted(rows, weights, arities, size, present, first, last):
     n = len(arities)
     table = counting_table(rows, weights, np.array(arities, dtype=np.int64))
     out = np.full(last - first, np.nan)
-    count(size, first, last, places_of(present), binomial_table(n), table, out)
+    count(size, first, places_of(present), binomial_table(n), table, out)
     return out
 
 

@@ -32,6 +32,7 @@ from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive import problem
 from extbnsl.parents.exhaustive.measured import Measured, standardised
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
 from extbnsl.scores.determinants import unexplained
@@ -56,8 +57,8 @@ def families(numbers, slack=0.0, claim=None, memory=1 << 30, tasks=None):
             raise Stopped(TIME_LIMIT)
 
     with Workers(2) as workers:
-        given = numbers, claim or Claim(SCORE), workers, shelf_of(memory), ignore, None, stop_then
-        return surviving_families(*given, slack=slack)
+        means = Means(workers, shelf_of(memory), ignore)
+        return surviving_families(numbers, claim or Claim(SCORE), means, None, stop_then, slack)
 
 
 def undominated(numbers, child, slack, most):
@@ -308,7 +309,7 @@ def test_too_little_memory_leaves_a_network_and_a_bound_and_tells_what_to_do(mem
     """With so little there is not even room for the families found beside the level."""
     numbers, told = random_numbers(np.random.default_rng(7), 16, 60), []
     with Workers(2) as workers:
-        found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(memory), told.append)
+        found = surviving_families(numbers, Claim(SCORE), Means(workers, shelf_of(memory), told.append))
     assert found.stopped in (MEMORY_LIMIT, DISK_LIMIT)
     (warning,) = [event.message for event in told if isinstance(event, Warned)]
     assert re.match(r"There is no room to count parent sets of size \d of at most 15, .*give more --memory", warning)
@@ -331,7 +332,7 @@ def test_a_stop_while_families_are_costed_again_is_heard_and_leaves_the_cheapest
 
     monkeypatch.setattr(Measured, "again", costed_again)
     with sized(MOST_NAMED=8 * 3), Workers(2, lambda: TIME_LIMIT if begun else None) as workers:
-        found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(1 << 30), ignore)
+        found = surviving_families(numbers, Claim(SCORE), Means(workers, shelf_of(1 << 30), ignore))
     assert found.stopped == TIME_LIMIT
     assert set(begun) == set(range(8))
     for child in range(8):

@@ -43,6 +43,7 @@ from extbnsl.lab.baselines.completions import Completions
 from extbnsl.lab.parent_limits.needed import needed_scores
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.exhaustive.source import cost_without_arcs
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.scores.local import LocalScores
@@ -133,7 +134,7 @@ def needed_families_within(
     """
     wide = slack + 3.0 * tolerance(cost_without_arcs(data))
     with Workers(1, stop) as workers:
-        found = surviving_families(data, claim, workers, Shelf(MEMORY, Store(Path(), 0)), ignore, slack=wide)
+        found = surviving_families(data, claim, Means(workers, Shelf(MEMORY, Store(Path(), 0)), ignore), slack=wide)
         if found.stopped is not None:
             raise Stopped(found.stopped)
         scores = found.scores

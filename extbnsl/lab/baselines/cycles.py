@@ -139,7 +139,8 @@ class Search:
     def expand(self, steps: int, limit: float) -> int:
         """Expand so many nodes; see the kernel `expand`. Raises Stopped."""
         halt = self._context.workers.halt
-        task = (steps, limit, halt, self._families, self._having, self.tree, self.open, self.counts, self.graph)
+        nodes = self.tree, self.open, self.counts
+        task = (steps, limit, halt, self._families, self._having, nodes, self.graph)
         return int(self._context.workers.run(expand, *task))
 
     def _begin(self) -> None:
@@ -178,17 +179,18 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 @njit
-def expand(steps, limit, halt, families, having, tree, queue, counts, graph):
+def expand(steps, limit, halt, families, having, nodes, graph):
     """Expand so many nodes, those with the least bounds, and leave out children whose bound is `limit` nats or more.
 
-    queue: the open nodes, by their bounds in nats; its items are the complements of their numbers, so that of equal
-    bounds the node that came last comes first.
+    nodes: the tree, the queue and the counts. The queue has the open nodes, by their bounds in nats; its items are the
+    complements of their numbers, so that of equal bounds the node that came last comes first.
 
     Ends early with FOUND, when the graph of a node has no cycle: it is an optimal network; CLOSED, when no node below
     the limit is open; FULL, when the tree has no room for the children of another node. Otherwise, or when halt[0] is
     set, MORE. The last graph is in `graph`.
     """
-    halt, families, having, tree, queue, counts, graph = borrowed((halt, families, having, tree, queue, counts, graph))
+    halt, families, having, nodes, graph = borrowed((halt, families, having, nodes, graph))
+    tree, queue, counts = nodes
     for _ in range(steps):
         if halt[0]:
             break

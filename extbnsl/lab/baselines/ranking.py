@@ -29,6 +29,7 @@ from extbnsl.lab.parent_limits.permutations import choices, parent_limits, score
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
@@ -83,7 +84,7 @@ def _figures(run: Opened[RankingCommits], k: int) -> Mapping[str, Any]:
         try:
             problem = limit_problem(dataset, claim, workers)
             shelf = Shelf(run.granted.memory, Store(Path(), 0))
-            found = surviving_families(dataset, claim, workers, shelf, ignore)
+            found = surviving_families(dataset, claim, Means(workers, shelf, ignore))
             if found.stopped is not None:
                 return {}
             best = choices(problem, found.scores)

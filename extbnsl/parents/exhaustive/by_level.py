@@ -357,11 +357,11 @@ def _count_joint(
     """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
     own = np.empty(hi - lo if rules.form is None else (hi - lo, figures_of(rules.form, size)))
     if isinstance(table, Moments):
-        determine(size, lo, hi, places, rules.binomials, table, own)
+        determine(size, lo, places, rules.binomials, table, own)
     elif rules.form is None:
-        count(size, lo, hi, places, rules.binomials, table, own)
+        count(size, lo, places, rules.binomials, table, own)
     else:
-        fill(size, lo, hi, places, below, rules.binomials, table, rules.form, own)
+        fill(size, lo, places, below, rules.binomials, table, rules.form, own)
     return own
 
 

@@ -154,18 +154,20 @@ def _cost_of_figures(parents, both, place, states, penalty, x, form):
 _cost = either(_cost_of_sums, _cost_of_figures)
 
 
-def _gains_enough(parents, both, states, penalty, cost, x, other, rules, form):
+def _gains_enough(counts, states, penalty, cost, x, other, rules, form):
     """Whether a superset of a family's parents may be wanted, as far as T tells.
 
-    other: of the variables outside the one of the least arity but X. Each superset gains N H(X | P) on P at most, and
-    adds what that variable adds to its penalty at least (de Campos et al. 2018, the bound of the gain by H(X | P)).
+    counts: of P, and of P + X. other: of the variables outside the one of the least arity but X. Each superset gains
+    N H(X | P) on P at most, and adds what that variable adds to its penalty at least (de Campos et al. 2018, the bound
+    of the gain by H(X | P)).
     """
     n, factors = rules.arities.size, rules.factors
-    return other < n and parents - both + rules.slack > added(penalty, factors[other]) + rules.step
+    return other < n and counts[0] - counts[1] + rules.slack > added(penalty, factors[other]) + rules.step
 
 
-def _costs_less(parents, both, states, penalty, cost, x, other, rules, form):
+def _costs_less(counts, states, penalty, cost, x, other, rules, form):
     """The same as far as this family's own cost tells, by figures."""
+    parents, both = counts
     return least_of(parents, both[CELLS], states, x, rules.floors[x], form) < cost + rules.slack
 
 
@@ -245,7 +247,7 @@ def judge_families(first, last, size, alive, tables, rules):
                     write_varset(members, size, varsets, written)
                     owners[written], costs[written] = x, cost
                     written += 1
-                if _goes_on(here[i], both, states, penalty, cost, x, second if least == x else least, rules, form):
+                if _goes_on((here[i], both), states, penalty, cost, x, second if least == x else least, rules, form):
                     grown |= u64(1) << u64(x & 63)
             extend[i - first, q] = grown
     return extend, _first(written, found)
@@ -329,15 +331,16 @@ def keep_below(count, varset):
 
 
 @inlined
-def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
-    """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q that X may do
-    without; spared (w,) is scratch.
+def _gains(walk, states, own, rules, here, facets, gain, rows):
+    """Drop the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q that X may do without.
 
-    states: of Q jointly; own: T of Q. gain[k] gets what the k-th member adds to the penalty, per (r_X -
-    1), up to the first that leaves no child. Returns whether any child is left.
+    rows: the children that are left (w,), and room for as many. states: of Q jointly; own: T of Q. gain[k] gets what
+    the k-th member adds to the penalty, per (r_X - 1), up to the first that leaves no child. Returns whether any child
+    is left.
     """
     parameter, arities, slack = rules.parameter, rules.arities, rules.slack
     some_required, must = rules.some_required, rules.must
+    (left, spared), size = rows, gain.size
     n, step = arities.size, rules.step
     some = True
     k = np.int64(0)
@@ -436,7 +439,7 @@ def next_alive(first, last, size, extend, below, level, rules, form):
         some = keep_below(words << 6, left)
         if form is None and some:
             states = _product(members, size, rules.factors)
-            some = _gains(size, walk, states, above[i], rules, here, facets, gain, left, spared)
+            some = _gains(walk, states, above[i], rules, here, facets, gain, (left, spared))
         for q in range(words):
             alive[i - first, q] = left[q]
         if form is not None:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
 from extbnsl.core.errors import BudgetError
-from extbnsl.core.events import Observer, Warned
+from extbnsl.core.events import Warned
 from extbnsl.data import Data
-from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.varsets import as_varsets, renumber, sizes
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
@@ -65,9 +64,7 @@ class Survivors:
 def surviving_families(
     data: Data,
     claim: Claim,
-    workers: Workers,
-    shelf: Shelf,
-    observer: Observer,
+    means: Means,
     begun: Enumeration | None = None,
     on_progress: OnProgress = lambda found: None,
     slack: float = 0.0,
@@ -91,18 +88,18 @@ def surviving_families(
     """
     source = source_of(data, claim, constraints)
     order = source.order
-    finish = partial(_named, source, workers, shelf, slack)
+    finish = partial(_named, source, means, slack)
     if order.size == 0:
         return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     problem = source.problem(slack)
-    counting = _Counting(problem, source, Means(workers, shelf, observer), on_progress)
+    counting = _Counting(problem, source, means, on_progress)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
         if not found.singles:
             found = counting.begun(problem, found)
         if found.stopped is None:
-            problem = source.with_floors(problem, workers)
+            problem = source.with_floors(problem, means.workers)
             found = counting.enumerated(problem, found, by_level)
     except Stopped as stop:
         found = replace(found, stopped=stop.reason)
@@ -269,8 +266,7 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
 
 def _named(
     source: Source,
-    workers: Workers,
-    shelf: Shelf,
+    means: Means,
     slack: float,
     found: Enumeration,
     unjudged: NDArray[np.float64],
@@ -289,10 +285,10 @@ def _named(
     children = [child for child, own in zip(order.tolist(), found.costs, strict=True) if own.size]
     to_be_named = partial(_to_be_named, order, must, slack)
     try:
-        tasks = to_be_named(found, workers.halt)
-        families = workers.stream(source.again, tasks, workers.threads, lambda own: None)
+        tasks = to_be_named(found, means.workers.halt)
+        families = means.workers.stream(source.again, tasks, means.workers.threads, lambda own: None)
         for child, own in zip(children, families, strict=True):
-            parents[child], costs[child] = map(shelf.put, own)
+            parents[child], costs[child] = map(means.shelf.put, own)
     except (Stopped, BudgetError) as short:
         stopped = short.reason if isinstance(short, Stopped) else stopped or DISK_LIMIT
         most = MOST_NAMED // len(found.costs)

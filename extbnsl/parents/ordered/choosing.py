@@ -23,6 +23,7 @@ from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
 from extbnsl.parents.exhaustive.source import check_kind
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_greedily
@@ -130,7 +131,7 @@ def enumerate_parents(
     """A choice for each variable, in the order, and the reason if the enumeration was stopped: then they are the best
     of what was enumerated. `states` are the parent sets that could have won under the order."""
     shelf = Shelf(memory // 2, Store(Path(), 0))
-    found = surviving_families(problem.data, claim, workers, shelf, observer, constraints=problem.constraints)
+    found = surviving_families(problem.data, claim, Means(workers, shelf, observer), constraints=problem.constraints)
     choices = []
     for child in problem.order:
         costs = found.scores.costs[child]
