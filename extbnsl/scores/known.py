@@ -29,7 +29,7 @@ CLAIM_OPTIONS: dict[str, Declared] = {
         False,
         Claim.score,
         Option(
-            f"what data score families by, of {', '.join(NAMES)}; the last is for columns of numbers", "NAME", NAMES
+            f"what data score families by, of {CHOICES}; {GAUSSIAN_BIC.name} is for columns of numbers", "NAME", NAMES
         ),
     ),
     "ess": Declared(
