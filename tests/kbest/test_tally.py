@@ -150,6 +150,7 @@ def left_behind():
     return left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("forged", "by", "way"),
     [
