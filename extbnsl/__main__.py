@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from extbnsl.cli import main
 from extbnsl.machine.streams import open_closed_streams
 
-OBJECTS = 200_000  # made before garbage is looked for: what a small solve makes, nearly all to stay, as modules are
+OBJECTS = 100_000  # that are made before garbage is looked for: nearly all are there to stay, as modules are
 
 
 def run() -> NoReturn:

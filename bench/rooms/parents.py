@@ -131,7 +131,8 @@ def _ordered(method: str, variables: int, tiny: bool) -> None:
 
 def _ordered_by_suzuki(tiny: bool) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(17, 2000)
-    suzuki.order_by_suzuki(Request(dataset, methods=OrderMethods("suzuki")), tuple(range(dataset.variables)))
+    asked = Request(dataset, methods=OrderMethods("suzuki"), budgets=inputs.BUDGETS)
+    suzuki.order_by_suzuki(asked, tuple(range(dataset.variables)))
 
 
 def _single_misfits(tiny: bool) -> Work:

@@ -25,7 +25,7 @@ def _count(records: int, states: int, tiny: bool) -> Work:
     binomials = binomial_table(n, size)
     blocks = np.arange(-(-int(binomials[n, size]) // 64), dtype=np.uint64)
     places = np.stack((np.full(blocks.size, 2**64 - 1, np.uint64), 64 * blocks), axis=1)
-    return Work(count, [(size, 0, most, places, binomials, table, np.empty(most))], most)
+    return Work(count, [(size, 0, places, binomials, table, np.empty(most))], most)
 
 
 def _fill(score: str, tiny: bool) -> Work:
@@ -36,7 +36,7 @@ def _fill(score: str, tiny: bool) -> Work:
         with Workers(1) as workers:
             surviving_families(dataset, claim, Means(workers, inputs.shelf(), ignore))
 
-    return recorded(by_level, "fill", lambda a, _: a[2] - a[1], run)
+    return recorded(by_level, "fill", lambda a, _: len(a[-1]), run)
 
 
 def _moments(variables: int) -> Moments:
@@ -51,7 +51,7 @@ def _determine(tiny: bool) -> Work:
     binomials = binomial_table(n, size)
     blocks = np.arange(-(-int(binomials[n, size]) // 64), dtype=np.uint64)
     places = np.stack((np.full(blocks.size, 2**64 - 1, np.uint64), 64 * blocks), axis=1)
-    return Work(determine, [(size, 0, most, places, binomials, _moments(n), np.empty(most))], most)
+    return Work(determine, [(size, 0, places, binomials, _moments(n), np.empty(most))], most)
 
 
 def _unexplained(tiny: bool) -> Work:

@@ -49,7 +49,7 @@ def _reduced(tiny: bool) -> Work:
     reduced, least = np.empty_like(families.costs), np.empty(n, np.int64)
     own = (families.children, families.first, families.varsets, families.costs)
     return Work(
-        passes._reduce, [(*own, cuts, np.arange(1, 51), reduced, least, inputs.GO_ON)], 50 * families.costs.size
+        passes._reduce, [(*own, (cuts, np.arange(1, 51)), reduced, least, inputs.GO_ON)], 50 * families.costs.size
     )
 
 
