@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run, recorded
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.lab.baselines import a_star, cycle_graph, cycles, depth_first, dynamic, layered, nodes
 from extbnsl.lab.baselines.methods import BaselineMethods
 from extbnsl.lab.baselines.nodes import (
@@ -62,6 +62,7 @@ def _through_queue(keys, held, queue):
 @njit
 def _scored(varsets, graph):
     """BestScore of each member of these varsets in the others."""
+    varsets, graph = borrowed((varsets, graph))
     total = 0.0
     for varset in varsets:
         rest = varset
@@ -75,6 +76,7 @@ def _scored(varsets, graph):
 @njit
 def _bounded_onward(varsets, graph):
     """The bound of these varsets onward."""
+    varsets, graph = borrowed((varsets, graph))
     total = 0.0
     for varset in varsets:
         total += bound_onward(varset, graph.groups, graph.clusters)
@@ -84,6 +86,7 @@ def _bounded_onward(varsets, graph):
 @njit
 def _bounded_backward(varsets, graph):
     """The bound of these varsets backward."""
+    varsets, graph = borrowed((varsets, graph))
     total = 0.0
     for varset in varsets:
         total += bound_backward(varset, graph.groups, graph.clusters)
