@@ -5,6 +5,7 @@ acyclic selection. Every order has random numbers of its own and learns of the o
 found after so many rounds is the same on any number of threads.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -194,9 +195,10 @@ def _best_of(orders: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:
 
 
 def _network_along(order: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:
-    """The best network along an order."""
-    choice, cost = best_along(order, lists)
-    return OrderedNetwork(order, tuple(lists.chosen(choice)), cost)
+    """The best network along an order; its cost is rounded once, since large costs may cancel."""
+    choice, _ = best_along(order, lists)
+    costs = lists.costs[lists.first[:-1] + choice]
+    return OrderedNetwork(order, tuple(lists.chosen(choice)), math.fsum(costs.tolist()))
 
 
 def _begin_twins_anew(orders: NDArray[np.int32], states: NDArray[np.uint64], lists: ParentLists) -> None:

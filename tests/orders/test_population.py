@@ -56,6 +56,13 @@ def test_the_optimum_of_small_problems(method, seed):
     assert found.cost == pytest.approx(optimum(families), rel=1e-12)
 
 
+def test_a_cost_of_large_ones_that_cancel_is_rounded_once():
+    costs = [1e16, 1.0, -1e16, 1.0]
+    nobody = np.zeros(0, np.int64)
+    lists = parent_lists((np.array([cost]), np.zeros(1, np.int64), nobody) for cost in costs)
+    assert search(lists, rounds=1).cost == 2.0 != sum(costs)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_patience_is_for_rounds_in_turn(seed, calls, sizes):
     """As if each round had been asked for: it ends when so many more would have found nothing."""
