@@ -6,9 +6,9 @@ from pathlib import Path
 from extbnsl.cli import options
 from extbnsl.cli.saying import remark, say, say_sentence
 from extbnsl.core.errors import ExtbnslError
+from extbnsl.core.figures import format_size
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST, RESULT
-from extbnsl.machine.budgets import format_size
 from extbnsl.run.directory import remove_scratch, reopen, scratch_files
 from extbnsl.run.status import can_go_on, finished_result
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.core.claims import Claim
-from extbnsl.core.figures import counted, format_time
+from extbnsl.core.figures import counted, format_size, format_time
 from extbnsl.core.options import Options
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
-from extbnsl.machine.budgets import Budgets, format_size, free_disk, machine_memory
+from extbnsl.machine.budgets import Budgets, free_disk, machine_memory
 from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli.head import beyond_disk, beyond_machine
-from extbnsl.core.figures import format_count, format_gap, in_full, wrapped
+from extbnsl.core.figures import format_count, format_gap, format_size, in_full, wrapped
 from extbnsl.drawing.markup import aligned
 from extbnsl.kernels.varsets import WORD_BITS
-from extbnsl.machine.budgets import format_size, free_disk, machine_memory
+from extbnsl.machine.budgets import free_disk, machine_memory
 from extbnsl.results.facts import INDENT, Fact
 from extbnsl.solver.families import VARSETS
 from extbnsl.solver.needs import Estimate, Trial

@@ -23,6 +23,17 @@ def in_full(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def format_size(size: float) -> str:
+    """A size for people, such as '7.8GiB'; bytes below 1 KiB are exact."""
+    if size < 1024:
+        return f"{size:.0f}B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 999.95:
+            return f"{size:.1f}{unit}"
+    return f"{size / 1024:.1f}TiB"
+
+
 def format_count(count: float) -> str:
     """A count for people: exact below 100,000, then such as '311.2M' or '3.57G'."""
     if count < 100_000:

@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
+from extbnsl.core.figures import format_size
 from extbnsl.core.sentences import Mention
 from extbnsl.data.foreign import check_text
 from extbnsl.files.atomic import open_given
-from extbnsl.machine.budgets import Deadline, default_memory, format_size
+from extbnsl.machine.budgets import Deadline, default_memory
 
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget

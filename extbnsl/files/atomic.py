@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirectoryError
+from extbnsl.core.figures import format_size
 from extbnsl.files.names import temporary as temporary_name
-from extbnsl.machine.budgets import format_size
 
 _KINDS = {
     stat.S_IFLNK: "a link",

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.figures import format_size
 from extbnsl.core.options import Option, Options
 from extbnsl.core.sentences import Mention, Sentence
 
@@ -73,17 +74,6 @@ def parse_duration(duration: str | float, option: str = "time_limit") -> float:
     if not 0 < seconds < math.inf:
         raise InputError(f"{option}: {duration!r} must be longer than zero seconds.")
     return seconds
-
-
-def format_size(size: float) -> str:
-    """A size for people, such as '7.8GiB'; bytes below 1 KiB are exact."""
-    if size < 1024:
-        return f"{size:.0f}B"
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 999.95:
-            return f"{size:.1f}{unit}"
-    return f"{size / 1024:.1f}TiB"
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.errors import InputError, VerificationError
-from extbnsl.core.figures import format_cost, format_count, held_of_all, in_full, stage_title
+from extbnsl.core.figures import format_cost, format_count, format_size, held_of_all, in_full, stage_title
 from extbnsl.drawing.markup import Grid
 from extbnsl.files.names import BIF, RESULT
-from extbnsl.machine.budgets import format_size
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results.facts import network_drawn
 from extbnsl.results.reading import damage_told, network_written, no_result, read_result

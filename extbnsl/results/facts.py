@@ -12,9 +12,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.claims import FINISHED, HEURISTIC, OPTIMAL, tolerance
-from extbnsl.core.figures import HELD, counted, format_cost, format_gap, format_share, held_of_all, in_full, stage_title
+from extbnsl.core.figures import (
+    HELD,
+    counted,
+    format_cost,
+    format_gap,
+    format_share,
+    format_size,
+    held_of_all,
+    in_full,
+    stage_title,
+)
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.machine.budgets import format_size
 from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
 

@@ -32,8 +32,17 @@ from extbnsl.core.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time, stage_title, wrapped
-from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.core.figures import (
+    counted,
+    format_cost,
+    format_count,
+    format_gap,
+    format_size,
+    format_time,
+    stage_title,
+    wrapped,
+)
+from extbnsl.machine.budgets import current_rss, peak_rss
 
 
 def activity(event: Event) -> str | None:

@@ -18,12 +18,12 @@ from extbnsl.core.claims import FINISHED, tolerance
 from extbnsl.core.codec import decode_some, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
-from extbnsl.core.figures import format_count, format_time
+from extbnsl.core.figures import format_count, format_size, format_time
 from extbnsl.files.atomic import read_lines, read_regular
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_more_to_find, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
-from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.machine.budgets import current_rss, peak_rss
 from extbnsl.results.facts import Fact, bounds_told
 from extbnsl.results.reading import network_written, read_result
 from extbnsl.run.directory import check_run, resume_command

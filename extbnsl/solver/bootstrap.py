@@ -14,7 +14,7 @@ from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, 
 from extbnsl.core.codec import Lowest, Misfit, Within, decode, encode, json_text, json_value
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
-from extbnsl.core.figures import in_full
+from extbnsl.core.figures import format_size, in_full
 from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Numbers
 from extbnsl.data.resampling import Resampling, resampling_of
@@ -22,7 +22,7 @@ from extbnsl.files.atomic import Journal, read_lines
 from extbnsl.files.manifest import BOOTSTRAP
 from extbnsl.files.names import RESAMPLES
 from extbnsl.files.shelf import Shelf
-from extbnsl.machine.budgets import MINIMUM_MEMORY, format_size
+from extbnsl.machine.budgets import MINIMUM_MEMORY
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.measured import standardised

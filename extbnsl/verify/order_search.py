@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.machine.budgets import format_size
+from extbnsl.core.figures import format_size
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.verify.certificate import BEYOND, MOST_UNITS, TooMuch
 from extbnsl.verify.order_nodes import BLOCK, Piece, expand

@@ -11,6 +11,7 @@ import pytest
 from portions import first
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.figures import format_size
 from extbnsl.machine import budgets
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "asia.csv")
@@ -84,7 +85,7 @@ def test_a_bad_duration_names_its_option(text):
     ],
 )
 def test_sizes_for_people(size, text):
-    assert budgets.format_size(size) == text
+    assert format_size(size) == text
 
 
 def group(folder: Path, **files: object) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
-from extbnsl.core.figures import format_cost, format_gap, format_time, in_full
+from extbnsl.core.figures import format_cost, format_gap, format_size, format_time, in_full
 from extbnsl.formats.bif import read_bif
 from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES, Value, figure
@@ -18,7 +18,6 @@ from extbnsl.lab.campaign.one_run import Place, known
 from extbnsl.lab.campaign.outcome import FAILED, Record, read_outcome
 from extbnsl.lab.campaign.plan import NOTHING, Run
 from extbnsl.lab.campaign.spec import AXES
-from extbnsl.machine.budgets import format_size
 
 WAITING, NO_RESULT, NO_NETWORK = "waiting", "failed", "no_network"
 

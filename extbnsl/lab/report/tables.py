@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.core.claims import DISK_LIMIT, FINISHED, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT, tolerance
-from extbnsl.core.figures import format_cost
+from extbnsl.core.figures import format_cost, format_size
 from extbnsl.drawing.markup import Grid
 from extbnsl.lab.campaign.figures import BYTES, SECONDS, Value, states_of_first
 from extbnsl.lab.campaign.plan import matches
 from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, Row, called
 from extbnsl.lab.campaign.spec import AXES, Axis, Column, Comparison, Scalar, Table
-from extbnsl.machine.budgets import format_size
 
 MARKS = {
     TIME_LIMIT: "OT",
