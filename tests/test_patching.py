@@ -47,6 +47,7 @@ def test_each_constant_of_the_table_is_at_home_where_it_says():
         assert called == (name if alone else f"{home.rpartition('.')[2]}.{name}")
 
 
+@pytest.mark.slow
 def test_some_test_changes_each_constant_of_the_table():
     assert sorted(set(HOMES) - named_in_tests()) == []
 

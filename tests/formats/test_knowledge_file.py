@@ -111,6 +111,7 @@ def test_a_file_that_cannot_be_read(tmp_path, name):
         read_knowledge(written(tmp_path, b"#" * (5 << 20), name))
 
 
+@pytest.mark.slow
 def test_many_facts_take_little_time(tmp_path):
     """What looks at all facts for each of them takes minutes."""
     many = range(40_000)
