@@ -397,6 +397,7 @@ def mutated(own, rng):
     return own.with_node(number, passes=tuple(order[: rng.randrange(len(order) + 1)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", range(6))
 def test_whatever_is_accepted_of_random_forgeries_is_true(kind):
     """Of changed trees, at targets about the optimum: none is believed above it, some are still believed below."""

@@ -109,6 +109,7 @@ SCOPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES, ids=str)
 @pytest.mark.parametrize(
     ("n", "limit", "score"),

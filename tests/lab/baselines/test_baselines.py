@@ -63,6 +63,7 @@ def test_all_networks_of_few_variables(way):
         assert_optimal(found(data, way), data, naive.optimal_cost_brute(data.codes, data.arities))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_given_families(way, seed):
     """Whole numbers as costs, many of them equal; not all children may come first."""

@@ -30,6 +30,8 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
 from extbnsl.verify.verdict import verify
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "asia.csv"
 PROGRAMS = list(COMMANDS)
 TAKE_SCORES = [name for name in PROGRAMS if EXTERNAL[name].takes_scores]

@@ -16,6 +16,7 @@ from extbnsl.parents.explored.neighbours import Chosen, extended
 GO_ON = np.zeros(1, np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", EVERY_SCORE)
 @settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
