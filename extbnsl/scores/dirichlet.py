@@ -23,15 +23,13 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from extbnsl.scores.score import CellScore
+from extbnsl.scores.score import DEFAULT_ESS, CellScore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
-
-DEFAULT_ESS = 1.0
 
 
 class _Dirichlet(CellScore):

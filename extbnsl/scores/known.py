@@ -1,24 +1,34 @@
 """The scores that can be computed from data, by name: the one line that a new one adds."""
 
+import importlib
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from extbnsl.core.claims import ALIASES, Claim
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
-from extbnsl.scores.dirichlet import BDEU, BDS, DEFAULT_ESS, K2
-from extbnsl.scores.gaussian import GAUSSIAN_BIC, GaussianBIC
-from extbnsl.scores.mdl import AIC, MDL
-from extbnsl.scores.qnml import FNML, QNML
-from extbnsl.scores.score import CellScore, ParameterScore
+from extbnsl.scores.score import DEFAULT_ESS, CellScore, ParameterScore
+
+if TYPE_CHECKING:
+    from extbnsl.scores.gaussian import GaussianBIC
 
 Known = ParameterScore | CellScore
-_ALL: tuple[Known | GaussianBIC, ...] = (MDL, AIC, BDEU, BDS, K2, FNML, QNML, GAUSSIAN_BIC)
-SCORES = {score.name: score for score in _ALL}
-WITH_ESS = tuple(score.name for score in _ALL if score.ess is not None)
-NAMES: tuple[str, ...] = tuple(
-    word for score in _ALL for word in (score.name, *(alias for alias, name in ALIASES.items() if name == score.name))
-)
-CHOICES = f"{', '.join(NAMES)} ({MDL.name} and bic are the same: minus {MDL.maximised})"  # for people
+OF_NUMBERS = "gaussian-bic"
+# By each word for a score: the module that has it, which is loaded when it is asked for, and its name there.
+SCORES = {
+    "mdl": ("mdl", "MDL"),
+    "bic": ("mdl", "MDL"),
+    "aic": ("mdl", "AIC"),
+    "bdeu": ("dirichlet", "BDEU"),
+    "bds": ("dirichlet", "BDS"),
+    "k2": ("dirichlet", "K2"),
+    "fnml": ("qnml", "FNML"),
+    "qnml": ("qnml", "QNML"),
+    OF_NUMBERS: ("gaussian", "GAUSSIAN_BIC"),
+}
+WITH_ESS = ("bdeu", "bds")
+NAMES = tuple(SCORES)
+CHOICES = f"{', '.join(NAMES)} (mdl and bic are the same: minus BIC)"  # for people
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
@@ -28,9 +38,7 @@ CLAIM_OPTIONS: dict[str, Declared] = {
         str,
         False,
         Claim.score,
-        Option(
-            f"what data score families by, of {CHOICES}; {GAUSSIAN_BIC.name} is for columns of numbers", "NAME", NAMES
-        ),
+        Option(f"what data score families by, of {CHOICES}; {OF_NUMBERS} is for columns of numbers", "NAME", NAMES),
     ),
     "ess": Declared(
         "ess",
@@ -47,14 +55,15 @@ CLAIM_OPTIONS: dict[str, Declared] = {
 }
 
 
-def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:
+def score_named(name: str, ess: float | None = None) -> "Known | GaussianBIC":
     """The score of that name, with this equivalent sample size if it takes one, DEFAULT_ESS if none is given.
 
     InputError if there is no such score, it takes no equivalent sample size, or that cannot be.
     """
     if not isinstance(name, str) or name not in NAMES:
         raise InputError(f"score: {name!r} is not known; use one of {CHOICES}, or give local scores.")
-    score = SCORES[ALIASES.get(name, name)]
+    module, own = SCORES[name]
+    score: Known | GaussianBIC = getattr(importlib.import_module(f"extbnsl.scores.{module}"), own)
     if ess is None:
         return score
     if score.ess is None:
@@ -69,11 +78,11 @@ def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:
 def score_of(claim: Claim) -> Known:
     """The score of a claim about discrete data; InputError for that of continuous data."""
     score = score_named(claim.score, claim.ess)
-    if isinstance(score, GaussianBIC):
+    if not isinstance(score, Known):
         raise InputError(f"score: {score.name!r} is for columns of numbers, and states are given; take another score.")
     return score
 
 
 def is_of_numbers(score: str) -> bool:
     """Whether the score of that name is of continuous data."""
-    return score == GAUSSIAN_BIC.name
+    return score == OF_NUMBERS

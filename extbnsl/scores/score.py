@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
 
+DEFAULT_ESS = 1.0
+
 
 @dataclass(frozen=True)
 class Titled:

@@ -37,7 +37,7 @@ from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import last_known, surviving_families
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import counting_table
-from extbnsl.scores.known import SCORES, score_of
+from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import most_parents
 
@@ -275,7 +275,7 @@ def test_a_rule_drops_something(rule, monkeypatch):
 def test_families_are_the_undominated_ones(seed, score):
     codes, arities = varying(seed, 6, 100)
     n = len(arities)
-    problem = counting_problem(codes, arities, True, True, SCORES[score])
+    problem = counting_problem(codes, arities, True, True, score_named(score))
     found = judged(problem, Workers(1), shelf_of())
     costs = naive.all_local_scores(codes, arities, score=score)
     best = naive.best_scores(costs)
@@ -400,7 +400,7 @@ def test_no_larger_parent_set_than_the_limit_wins(score, seed, n, records, floor
     for x in range(n):
         others = [r for y, r in enumerate(dataset.arities.tolist()) if y != x]
         floor = misfits[-1] - misfits[2**n - 1 ^ 1 << x] if floors else 0.0
-        limit = most_parents(SCORES[score], alone_of(dataset, x), floor, sorted(others))
+        limit = most_parents(score_named(score), alone_of(dataset, x), floor, sorted(others))
         assert 0 <= limit <= n - 1
         for varset in range(2**n):
             if varset.bit_count() > limit and not varset >> x & 1:
@@ -410,7 +410,7 @@ def test_no_larger_parent_set_than_the_limit_wins(score, seed, n, records, floor
 def test_aic_takes_more_parents_than_mdl_would():
     """A thousand records and a fair coin: 2^d < 1 + 1000 ln 2 for AIC, 2^d < 1 + 2000 ln 2 / ln 1000 for MDL."""
     alone = Cells(np.array([[500, 500]]), 2, 1.0)
-    assert most_parents(SCORES["aic"], alone, 0.0, [2] * 20) == 9
+    assert most_parents(score_named("aic"), alone, 0.0, [2] * 20) == 9
     assert most_parents(MDL, alone, 0.0, [2] * 20) == 7
 
 

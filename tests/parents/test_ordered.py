@@ -17,7 +17,7 @@ from extbnsl.lab.baselines.suzuki import find_by_suzuki
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import child_table, choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
-from extbnsl.scores import known
+from extbnsl.scores import known, mdl
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore
@@ -197,7 +197,8 @@ def test_words_that_are_not_known_are_refused():
 
 def test_a_score_that_nobody_foresaw_is_searched_as_its_class_says(monkeypatch):
     new = ParameterScore("two-nats", "Two nats", "score", lambda records: 2.0)
-    monkeypatch.setitem(known.SCORES, new.name, new)
+    monkeypatch.setattr(mdl, "TWO_NATS", new, raising=False)
+    monkeypatch.setitem(known.SCORES, new.name, ("mdl", "TWO_NATS"))
     monkeypatch.setattr(known, "NAMES", (*known.NAMES, new.name))
     assert OrderMethods().for_claim(Claim(new.name)).method == DFBNB
     assert OrderMethods("k3").for_claim(Claim(new.name)).method == "k3"

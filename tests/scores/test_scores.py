@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from extbnsl.core.claims import ALIASES
 from extbnsl.core.errors import InputError
 from extbnsl.scores.cells import Cells
-from extbnsl.scores.known import NAMES, WITH_ESS, is_of_numbers, score_named, score_of
+from extbnsl.scores.gaussian import GaussianBIC
+from extbnsl.scores.known import CHOICES, NAMES, WITH_ESS, is_of_numbers, score_named, score_of
 from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
-from extbnsl.scores.score import penalty_of
+from extbnsl.scores.score import DEFAULT_ESS, penalty_of
 
 added, family_penalty, grown, shrunk = map(called, (added, family_penalty, grown, shrunk))
 
@@ -60,6 +61,16 @@ def test_the_kernels_have_the_same_penalty():
         assert grown(penalty, more) == pytest.approx(larger)
         assert shrunk(larger, more) == pytest.approx(penalty)
         assert added(penalty, more) == pytest.approx(larger - penalty)
+
+
+def test_each_word_leads_to_its_score():
+    for word in NAMES:
+        score = score_named(word)
+        assert score.name == ALIASES.get(word, word)
+        assert score.ess == (DEFAULT_ESS if word in WITH_ESS else None)
+        assert isinstance(score, GaussianBIC) == is_of_numbers(word)
+    assert set(ALIASES) <= set(NAMES)
+    assert f"minus {score_named('mdl').maximised})" in CHOICES
 
 
 def test_an_unknown_score_is_refused():
