@@ -20,7 +20,7 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
-from extbnsl.formats.kinds import LARGEST_SMOOTHING
+from extbnsl.formats.kinds import LARGEST_SMOOTHING, is_score_file
 from extbnsl.machine.budgets import Budgets, Deadline, default_memory
 from extbnsl.run.progress import told_on
 from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_named
@@ -37,8 +37,6 @@ def read_problem(
     """
     from extbnsl.data import measured, prepare, read_file
     from extbnsl.data.text import STAGE, Reading, source_name
-    from extbnsl.data.treatment import chosen
-    from extbnsl.formats.score_reader import is_score_file, read_scores
 
     began = time.monotonic()
     memory, deadline = budgets.memory or default_memory(), Deadline.after(budgets.time_limit)
@@ -46,6 +44,9 @@ def read_problem(
         tell(StageStarted(STAGE, source_name(path)))
         reading = Reading(memory, deadline, tell)
         if is_score_file(path):
+            from extbnsl.data.treatment import chosen
+            from extbnsl.formats.score_reader import read_scores
+
             for name in chosen(given):
                 option = "--header or --no-header" if name == "header" else f"--{name}"
                 raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")

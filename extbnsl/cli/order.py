@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
     from extbnsl.data.text import source_name
-    from extbnsl.formats.score_reader import is_score_file
+    from extbnsl.formats.kinds import is_score_file
     from extbnsl.orders.given import positions
 
     if is_score_file(given.data):

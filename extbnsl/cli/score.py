@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the scores; the exit code."""
-    from extbnsl.formats.score_reader import is_score_file
+    from extbnsl.formats.kinds import is_score_file
     from extbnsl.formats.score_writer import write_scores
 
     output = given.output

@@ -1,31 +1,47 @@
-"""The formats that networks are exported in, by name: how their files end and what is in them.
+"""The formats that networks are exported in, by name: how their files end and what is in them; and how files of local
+scores end.
 
 Light: the command line imports this for the names.
 """
 
+from os import PathLike
 from pathlib import Path
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention
 
-_KNOWN = {  # by name, how files end and what they are for
-    "bif": (".bif", "BIF, for bnlearn, pgmpy, pyAgrum"),
-    "xdsl": (".xdsl", "GeNIe"),
-    "net": (".net", "Hugin"),
-    "dot": (".dot", "Graphviz; dashed where an arc may turn"),
-    "graphml": (".graphml", "networkx, igraph"),
-    "json": (".json", "as network.json"),
-    "csv": (".csv", "a table of the arcs"),
-    "bnlearn": (".txt", "bnlearn's [A][B|A]"),
+SUFFIXES = {
+    "bif": ".bif",
+    "xdsl": ".xdsl",
+    "net": ".net",
+    "dot": ".dot",
+    "graphml": ".graphml",
+    "json": ".json",
+    "csv": ".csv",
+    "bnlearn": ".txt",
 }
-SUFFIXES = {name: suffix for name, (suffix, _) in _KNOWN.items()}
-LISTED = "".join(f"  {suffix:10}{use}\n" for suffix, use in _KNOWN.values())
+LISTED = """\
+  .bif      BIF, for bnlearn, pgmpy, pyAgrum
+  .xdsl     GeNIe
+  .net      Hugin
+  .dot      Graphviz; dashed where an arc may turn
+  .graphml  networkx, igraph
+  .json     as network.json
+  .csv      a table of the arcs
+  .txt      bnlearn's [A][B|A]
+"""
 FORMATS = tuple(SUFFIXES)
 MADE_OF_PARAMETERS = ("bif", "xdsl", "net")  # nothing without them
 WITH_PARAMETERS = (*MADE_OF_PARAMETERS, "json")
 WITH_STRENGTHS = ("graphml", "json", "csv")
 WITH_CLASSES = ("dot",)  # can show the equivalence class instead of the network
 LARGEST_SMOOTHING = 1e6
+OF_SCORES = (".jkl", ".jaa", ".pss", ".scores")
+
+
+def is_score_file(path: str | PathLike[str]) -> bool:
+    """Whether a file is named as local scores are: .jkl .jaa .pss .scores, with or without .gz."""
+    return Path(path).name.lower().removesuffix(".gz").endswith(OF_SCORES)
 
 
 def format_of(path: Path, name: str | None) -> str:

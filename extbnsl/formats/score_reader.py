@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from os import PathLike
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -31,17 +30,11 @@ from extbnsl.kernels.varsets import gathered as varsets_of
 from extbnsl.kernels.varsets import sizes, words
 from extbnsl.scores.local import GIVEN, LocalScores, local_scores, repeated
 
-SUFFIXES = (".jkl", ".jaa", ".pss", ".scores")
 CHUNK = 1 << 13  # families split into words at a time, so that the words stay in cache
 CHUNK_CHARACTERS = 1 << 19  # of them, or one line
 MOST_BLANKS = BLOCK // 2  # bytes of blanks that are taken for a mistake
 
 Line = tuple[int, str]  # with its number
-
-
-def is_score_file(path: str | PathLike[str]) -> bool:
-    """Whether a file is named as local scores are: .jkl .jaa .pss .scores, with or without .gz."""
-    return Path(path).name.lower().removesuffix(".gz").endswith(SUFFIXES)
 
 
 def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> LocalScores:

@@ -16,7 +16,7 @@ from extbnsl.cli.parser import COMMANDS
 from extbnsl.cli.saying import remark, say_sentence
 from extbnsl.cli.summary import summary
 from extbnsl.core.figures import WIDTH, in_full, wrapped
-from extbnsl.formats.score_reader import SUFFIXES
+from extbnsl.formats.kinds import OF_SCORES
 from extbnsl.results.reading import read_result
 
 NAMES = list(COMMANDS)
@@ -41,7 +41,7 @@ def test_help_fits_a_terminal(capsys, monkeypatch, command):
 @pytest.mark.parametrize("command", ["solve", "estimate"])
 def test_help_names_every_ending_of_local_scores(capsys, command):
     out = " ".join(run(capsys, command, "--help")[1].split())
-    for suffix in SUFFIXES:
+    for suffix in OF_SCORES:
         assert re.search(rf"local scores \([^)]*{re.escape(suffix)}\b", out)
 
 

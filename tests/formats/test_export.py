@@ -16,7 +16,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.formats.described import Described
 from extbnsl.formats.export import names_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
-from extbnsl.formats.kinds import FORMATS, SUFFIXES, check_choices, format_of
+from extbnsl.formats.kinds import FORMATS, LISTED, SUFFIXES, check_choices, format_of
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network
 
@@ -255,6 +255,10 @@ def test_without_parameters_some_formats_cannot_be():
                 written(bare, kind)
         else:
             assert "a" in written(bare, kind).text
+
+
+def test_the_help_lists_all_endings():
+    assert [line.split()[0] for line in LISTED.splitlines()] == list(SUFFIXES.values())
 
 
 def test_the_ending_tells_the_format(tmp_path):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.formats import score_reader
-from extbnsl.formats.score_reader import is_score_file, read_scores
+from extbnsl.formats.kinds import is_score_file
+from extbnsl.formats.score_reader import read_scores
 from extbnsl.formats.score_writer import file_names, write_scores
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.scores.local import LocalScores, local_scores
