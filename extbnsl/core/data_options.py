@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated
 
-from extbnsl.core.options import Option, Options, declared
+from extbnsl.core.options import Option, Options
 
 Texts = str | Sequence[str]  # "a,b" or ("a", "b")
 MISSING_RULES = ("refuse", "drop", "state")
@@ -70,4 +70,3 @@ class DataOptions(Options):
 
 
 OF_FILES = ("header", "delimiter", "arities", "records")
-TABLE_OPTIONS = {name: one for name, one in declared(DataOptions).items() if name not in OF_FILES}

@@ -109,13 +109,12 @@ def declared(kind: Any) -> dict[str, Declared]:
 def _declared(kind: Any) -> Mapping[str, Declared]:
     found = {}
     for field in dataclasses.fields(kind):
-        marks = getattr(field.type, "__metadata__", ())
-        own = next((mark for mark in marks if isinstance(mark, Option)), None)
-        if own is not None:
-            parts = union_of(typing.get_args(field.type)[0])
-            default = None if field.default is dataclasses.MISSING else field.default
-            kind_of_value = functools.reduce(operator.or_, [part for part in parts if part is not type(None)])
-            found[field.name] = Declared(field.name, kind_of_value, type(None) in parts, default, own)
+        for own in getattr(field.type, "__metadata__", ()):
+            if isinstance(own, Option):
+                parts = union_of(typing.get_args(field.type)[0])
+                default = None if field.default is dataclasses.MISSING else field.default
+                kind_of_value = functools.reduce(operator.or_, [part for part in parts if part is not type(None)])
+                found[field.name] = Declared(field.name, kind_of_value, type(None) in parts, default, own)
     return found
 
 

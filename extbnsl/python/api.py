@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.arguments import path_of, plain
 from extbnsl.core.claims import Claim
-from extbnsl.core.data_options import TABLE_OPTIONS, DataOptions
+from extbnsl.core.data_options import OF_FILES, DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.core.keywords import keywords, without
@@ -47,7 +47,7 @@ PROGRESS = Option(
     given=bool | Callable[[Any], None],
 )
 QUESTION = CLAIM_OPTIONS | {"knowledge": Declared("knowledge", object, True, None, KNOWLEDGE)}
-TABLE = {"names": Declared("names", list, True, None, NAMES)} | TABLE_OPTIONS
+TABLE = {"names": Declared("names", list, True, None, NAMES)} | without(declared(DataOptions), *OF_FILES)
 TELLING = {"progress": Declared("progress", bool, False, False, PROGRESS)}
 BUDGETS, PLACE = declared(Budgets), declared(Place)
 SEED = {"seed": declared(Methods)["seed"]}

@@ -51,7 +51,7 @@ def cells_of(dataset: "Dataset", child: int, parents: Sequence[int] = ()) -> Cel
     configurations, numbers = _numbered(dataset, parents)
     cells = configurations * arity + dataset.codes[:, child]
     counts = np.bincount(cells, minlength=numbers * arity).reshape(numbers, arity)
-    possible = math.prod(len(dataset.states[p]) for p in parents)
+    possible = math.prod(dataset.arities[list(parents)].tolist())
     return Cells(counts[counts.any(axis=1)], arity, float(possible) if possible < 1e300 else math.inf)
 
 

@@ -53,7 +53,7 @@ class LocalScores:
     @property
     def families(self) -> int:
         """The number of families over all children."""
-        return sum(len(costs) for costs in self.costs)
+        return sum(map(len, self.costs))
 
     @property
     def fingerprint(self) -> str:
