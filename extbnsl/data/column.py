@@ -82,15 +82,11 @@ def narrowest(values: int) -> np.dtype[Any]:
 
 
 def recoded(
-    column: Column,
-    new_code: ArrayLike,
-    values: Iterable[str],
-    numbers: NDArray[np.float64] | None = None,
-    lacking: int = -1,
+    column: Column, new_code: ArrayLike, values: Iterable[str], numbers: NDArray[np.float64] | None = None
 ) -> Column:
     """The column with these values, and their `numbers`: records with value i get the code new_code[i], those without a
-    value the code `lacking`."""
-    new_codes = np.append(np.asarray(new_code, np.int32), np.int32(lacking))  # which the code -1 finds at the end
+    value have none."""
+    new_codes = np.append(np.asarray(new_code, np.int32), np.int32(-1))  # which the code -1 finds at the end
     codes = np.empty(len(column.codes), narrowest(int(new_codes.max()) + 1))
     for start in range(0, len(codes), PIECE):
         codes[start : start + PIECE] = new_codes[column.codes[start : start + PIECE]]
@@ -118,13 +114,14 @@ def ordered(column: Column) -> Column:
     if column.levels:
         return column
     present = np.flatnonzero(weights(column))
-    texts = [column.values[i] for i in present.tolist()]
+    own = np.array(column.values, dtype=object)[present]
+    texts: list[str] = own.tolist()
     numbers = numbers_of(texts)
-    keys = np.array(texts, dtype=object) if numbers is None else _exact(numbers, texts)
+    keys = own if numbers is None else _exact(numbers, texts)
     _, first, rank = np.unique(keys, return_index=True, return_inverse=True)
     new_code = np.full(len(column.values), -1)
     new_code[present] = rank
-    labels = [texts[i] for i in first.tolist()]
+    labels: list[str] = own[first].tolist()
     for text, state in zip(texts, rank.tolist(), strict=True):
         if text < labels[state]:
             labels[state] = text

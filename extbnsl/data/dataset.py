@@ -16,19 +16,8 @@ LARGEST_NUMBER = 1e150
 HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 
 
-class _Records:
-    """What data of both kinds have: the names of their columns, and an array of them."""
-
-    names: tuple[str, ...]
-
-    @property
-    def variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
-
-
 @dataclass(frozen=True, eq=False)
-class Dataset(_Records):
+class Dataset:
     """N records of n discrete variables, encoded; N and n are at least 1. Compare data sets by `fingerprint`.
 
     Attributes
@@ -61,9 +50,14 @@ class Dataset(_Records):
         return int(self.codes.shape[0])
 
     @property
+    def variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
+
+    @property
     def arities(self) -> NDArray[np.int64]:
         """Number of states of each variable, shape (n,)."""
-        return np.array([len(labels) for labels in self.states], dtype=np.int64)
+        return np.fromiter(map(len, self.states), dtype=np.int64)
 
     @property
     def fingerprint(self) -> str:
@@ -76,7 +70,7 @@ class Dataset(_Records):
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers(_Records):
+class Numbers:
     """N records of n continuous variables; N and n are at least 1. Compare by `fingerprint`.
 
     Attributes
@@ -99,6 +93,11 @@ class Numbers(_Records):
     def records(self) -> int:
         """Number of records N."""
         return int(self.values.shape[0])
+
+    @property
+    def variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
 
     @property
     def fingerprint(self) -> str:

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, asking, dropped
-from extbnsl.data.column import Column, check_names, listed, ordered, recoded
+from extbnsl.data.column import Column, check_names, listed, ordered
 from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Numbers
 from extbnsl.data.missing import hints, mark_missing, missing_label, settle_missing
-from extbnsl.data.states import settle_states
 from extbnsl.data.text import Reading
-from extbnsl.data.treatment import Treatment, check_there, declare, selected
+from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, declare, selected
 
 Made = TypeVar("Made", Dataset, Numbers)
 Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare` and `measured` are
@@ -32,20 +31,35 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     InputError as `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for
     no columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
-    complete, of_missing = _chosen(columns, source, wanted, reading)
-    in_order = declare([ordered(c) for c in reading.watched(source, complete)], wanted.arities, source)
-    settled, of_states = settle_states(in_order, wanted, source)
-    final = list(map(_with_missing, settled))
-    codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
-    for j, column in enumerate(reading.watched(source, final)):
+    complete, warnings = _chosen(columns, source, wanted, reading)
+    in_order = list[Column]()
+    for column in complete:
+        reading.check_time(source)
+        in_order.append(ordered(column))
+    if wanted.arities:
+        in_order = declare(in_order, wanted.arities, source)
+    settled: Sequence[Column] = in_order
+    if wanted.rules or any(len(column.values) > PLAIN_STATES for column in in_order):
+        from extbnsl.data.states import settle_states
+
+        settled, of_states = settle_states(in_order, wanted, source)
+        warnings += of_states
+    codes = np.empty((len(settled[0].codes), len(settled)), dtype=np.uint16)
+    names, states, constant = list[str](), list[tuple[str, ...]](), list[str]()
+    for j, column in enumerate(settled):
+        reading.check_time(source)
+        labels, lacking = column.values, column.codes < 0
         codes[:, j] = column.codes
-    return Dataset(
-        names=tuple(column.name for column in final),
-        states=tuple(column.values for column in final),
-        codes=codes,
-        source=source,
-        warnings=(*of_missing, *of_states, *hints([c for c in in_order if not c.levels]), *_constants(final)),
-    )
+        if lacking.any():
+            codes[lacking, j], labels = len(labels), (*labels, missing_label(labels))
+        names.append(column.name)
+        states.append(labels)
+        if len(labels) == 1:
+            constant.append(column.name)
+    warnings += hints(in_order)
+    if constant:
+        warnings += (_of_constant(constant),)
+    return Dataset(tuple(names), tuple(states), codes, source, warnings)
 
 
 def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Numbers:
@@ -58,7 +72,8 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     _refuse_states(wanted)
     complete, warnings = _chosen(columns, source, wanted, reading, states=False)
     values = np.empty((len(complete[0].codes), len(complete)))
-    for j, column in enumerate(reading.watched(source, complete)):
+    for j, column in enumerate(complete):
+        reading.check_time(source)
         values[:, j] = _meaning(column, source)[column.codes]
     return Numbers(tuple(column.name for column in complete), values, source, warnings)
 
@@ -76,29 +91,20 @@ def _chosen(
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
         raise InputError(f"{source} has no records: give at least one row of data.")
-    columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
-    marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
+    marked = list[Column]()
+    for column in columns:
+        reading.check_time(source)
+        marked.append(mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers))
     complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source, states)
     if weights:
         complete = tuple(repeated(complete[:-1], complete[-1], source, reading))
     return complete, of_missing
 
 
-def _with_missing(column: Column) -> Column:
-    """The column with a last state for the records that have no value, if there are any."""
-    if not (column.codes < 0).any():
-        return column
-    arity = len(column.values)
-    return recoded(column, range(arity), (*column.values, missing_label(column.values)), lacking=arity)
-
-
-def _constants(columns: Sequence[Column]) -> tuple[str, ...]:
-    """A warning that lists the columns of one state, if there are any."""
-    names = [column.name for column in columns if len(column.values) == 1]
-    if not names:
-        return ()
+def _of_constant(names: Sequence[str]) -> str:
+    """The warning of columns of one state."""
     column, are, get = ("Column", "is", "gets") if len(names) == 1 else ("Columns", "are", "get")
-    return (f"{column} {listed(names)} {are} constant (the same value in every record) and {get} no arcs.",)
+    return f"{column} {listed(names)} {are} constant (the same value in every record) and {get} no arcs."
 
 
 def _refuse_states(wanted: Treatment) -> None:

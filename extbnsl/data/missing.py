@@ -13,7 +13,6 @@ from extbnsl.data.column import Column, listed, recoded
 # "None" is not among them: published networks have a state of that name.
 MARKERS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NaT", "null", "NULL", "<NA>"})
 Advice = tuple[str | Mention, ...]
-AS_STATE, WITHOUT = asking("missing", "state"), asking("missing", "drop")
 STATE = "missing"
 
 
@@ -32,17 +31,18 @@ def settle_missing(
     `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns and warnings. Raises
     InputError with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
     """
-    counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
-    if not any(counts) or rule == "state":
-        return tuple(columns), ()
     lacking = np.zeros(len(columns[0].codes), dtype=np.bool_)
     for column in columns:
         lacking |= column.codes < 0
+    if rule == "state" or not lacking.any():
+        return tuple(columns), ()
+    counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     records, lacked = len(lacking), int(lacking.sum())
     if rule == "drop":
         if lacked == records:
             what = f"{source}: every one of the {records:,} records has a missing value, so "
-            raise InputError(what, WITHOUT, " leaves nothing", advice=_leave_out(columns, counts, states))
+            advice = _leave_out(columns, counts, states)
+            raise InputError(what, asking("missing", "drop"), " leaves nothing", advice=advice)
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
         were = "was" if lacked == 1 else "were"
         return kept, (f"{lacked:,} of {records:,} records {were} dropped because a value is missing.",)
@@ -66,8 +66,8 @@ def _advice(columns: Sequence[Column], counts: Sequence[int], lacked: int, state
         return f"leave out {listed(empty)}, {which} no value at all", dropped(empty, ", with ")
     if lacked == records:
         return _leave_out(columns, counts, states)
-    other = (" or ", AS_STATE) if states else ()
-    return "use ", WITHOUT, f" (leaves out {lacked:,} of {records:,} records)", *other
+    other = (" or ", asking("missing", "state")) if states else ()
+    return "use ", asking("missing", "drop"), f" (leaves out {lacked:,} of {records:,} records)", *other
 
 
 def _leave_out(columns: Sequence[Column], counts: Sequence[int], states: bool) -> Advice:
@@ -75,7 +75,7 @@ def _leave_out(columns: Sequence[Column], counts: Sequence[int], states: bool) -
     most = max(counts)
     column = columns[counts.index(most)]
     which = f"columns such as '{column.name}', which lacks {most:,} of {len(column.codes):,} values"
-    use = ("use ", AS_STATE, ", or ") if states else ()
+    use = ("use ", asking("missing", "state"), ", or ") if states else ()
     return *use, f"leave out {which}", dropped([column.name], ", with ")
 
 
@@ -94,46 +94,34 @@ MOST_STATES = 256  # looked at: texts of more states are not typed by hand
 
 
 def hints(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Warnings of values in `ordered` columns that may stand for missing values, or for one another."""
-    return _of_markers(columns) + _of_case(columns)
-
-
-def _of_markers(columns: Sequence[Column]) -> tuple[str, ...]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    """Warnings of values in `ordered` columns that may stand for missing values, or for one another; levels are what
+    they are called."""
+    suspect, mixed = defaultdict[str, list[str]](list), list[Column]()
     for column in columns:
+        if column.levels:
+            continue
         for text in SUSPECTS.intersection(column.values):
-            found[text].append(column.name)
-        if column.numbers is not None and len(column.numbers) > 1 and column.numbers[0] < 0 <= column.numbers[1]:
-            found[column.values[0]] += [column.name] * (column.numbers[0] in SUSPECT_NUMBERS)
-    return tuple(
-        Sentence(
-            f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say ",
-            option("na", text),
-            " if it stands for a missing value.",
-        )
-        for text, names in sorted(found.items())
-        if names
-    )
+            suspect[text].append(column.name)
+        numbers, states = column.numbers, len(column.values)
+        if numbers is not None and states > 1 and numbers[0] in SUSPECT_NUMBERS and numbers[1] >= 0:
+            suspect[column.values[0]].append(column.name)
+        if numbers is None and len(set(map(str.casefold, column.values))) < states <= MOST_STATES:
+            mixed.append(column)
+    warnings = list[str]()
+    for text, names in sorted(suspect.items()):
+        of = f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say "
+        warnings.append(Sentence(of, option("na", text), " if it stands for a missing value."))
+    return (*warnings, _of_case(mixed)) if mixed else tuple(warnings)
 
 
-def _of_case(columns: Sequence[Column]) -> tuple[str, ...]:
-    """One warning of the columns with states such as 'Yes' and 'yes'."""
-    found = [(column.name, alike) for column in columns if (alike := _alike(column))]
-    if not found:
-        return ()
-    name, alike = found[0]
-    more = f" (and {len(found) - 1} more column{'s' if len(found) > 2 else ''})" if len(found) > 1 else ""
-    return (
-        f"Column '{name}'{more} has states that differ in letter case alone, such as {listed(alike)}: write them alike "
-        "if they mean the same.",
-    )
-
-
-def _alike(column: Column) -> list[str]:
-    """States of the column that differ in letter case alone, those that come first; none if there are none."""
-    if column.numbers is not None or len(column.values) > MOST_STATES:
-        return []
+def _of_case(columns: Sequence[Column]) -> str:
+    """The warning of columns that have states such as 'Yes' and 'yes': one at least."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for text in column.values:
+    for text in columns[0].values:
         groups[text.casefold()].append(text)
-    return next((group for group in groups.values() if len(group) > 1), [])
+    alike = next(group for group in groups.values() if len(group) > 1)
+    more = f" (and {len(columns) - 1} more column{'s' if len(columns) > 2 else ''})" if len(columns) > 1 else ""
+    return (
+        f"Column '{columns[0].name}'{more} has states that differ in letter case alone, such as {listed(alike)}: write "
+        "them alike if they mean the same."
+    )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Sentence, asking, dropped, option
 from extbnsl.data.column import Column, has_fractions, listed, mean, recoded, weights
-from extbnsl.data.treatment import LARGEST_ARITY, OTHER_FORMS, Rule, Treatment
+from extbnsl.data.treatment import LARGEST_ARITY, OTHER_FORMS, PLAIN_STATES, Rule, Treatment
 
 # The published networks have variables of at most 100 states; texts of more than this are seldom states.
 MAX_STATES = 256
@@ -18,7 +18,7 @@ MANY_STATES = 33
 # Whole numbers of more values than this, with gaps, are taken for a measurement such as an age.
 MANY_WHOLE = 20
 # Numbers that are not whole are taken for a measurement from here on: half points of a scale stay states.
-MAX_FRACTIONAL_STATES = 10
+MAX_FRACTIONAL_STATES = PLAIN_STATES
 # Rules without a name cut numbers of more states than this; names and numbers of records are refused from there on.
 FEW_STATES = 64
 # "columns continuous or with more than four states were cut at the mean": the literature's preparation.

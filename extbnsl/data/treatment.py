@@ -4,7 +4,7 @@ the arities that are declared: states that a variable has although they may not 
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -71,14 +71,14 @@ class Treatment:
     weights: the column that says how many records each row stands for, and is no variable.
     """
 
-    missing: str
-    markers: frozenset[str]
-    columns: tuple[str, ...] | None
-    drop: tuple[str, ...]
-    discrete: tuple[str, ...] | None
-    rules: Rules
-    arities: Mapping[str, int]
-    records: int | None
+    missing: str = DEFAULT[1]
+    markers: frozenset[str] = MARKERS
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    discrete: tuple[str, ...] | None = ()
+    rules: Rules = field(default_factory=dict)
+    arities: Mapping[str, int] = field(default_factory=dict)
+    records: int | None = None
     weights: str | None = None
 
     def uses(self, name: str) -> bool:
@@ -98,6 +98,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
 def treatment(options: DataOptions) -> Treatment:
     """What the options ask for; InputError for what cannot be, and for rules that exclude each other."""
     options.check()
+    if not chosen(vars(options)):
+        return Treatment()
     for name in ("na", "columns", "drop", "discrete", "discretise"):
         given = getattr(options, name)
         if given is not None and not isinstance(given, Iterable):
@@ -130,6 +132,8 @@ def treatment(options: DataOptions) -> Treatment:
 
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:
     """The columns to use, in their order; InputError if an option names a column that is not there, or none is left."""
+    if wanted.columns is None and not (wanted.drop or wanted.discrete or wanted.rules):
+        return list(columns)
     check_there("columns", wanted.columns or (), columns, source)
     check_there("drop", wanted.drop, columns, source)
     check_there("discrete", wanted.discrete or (), columns, source)
@@ -178,6 +182,7 @@ def _texts(given: Texts | None) -> tuple[str, ...]:
 
 
 SHOWN = 60  # characters of what is no arity
+PLAIN_STATES = 10  # columns of no more states are discrete variables as they stand, but where a rule cuts them
 LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
 
 

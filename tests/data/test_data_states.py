@@ -5,9 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data_invariants import check_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, read_csv
+from extbnsl.data.column import column_of_texts, ordered
+from extbnsl.data.states import settle_states
+from extbnsl.data.treatment import PLAIN_STATES, Treatment
 
 GAPS = "a,b,c\n0,x,1\n1,?,0\n,x,1\n1,NA,\n"
 
@@ -150,6 +155,17 @@ def test_identifier_that_passes_is_warned_of(tmp_path):
     assert "--drop 'id'" in data.warnings[0]
     assert len(_read(tmp_path, _column("id", range(40))).warnings) == 1
     assert _read(tmp_path, _column("id", [f"p{i}" for i in range(20)])).warnings == ()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 100))
+@settings(deadline=None)
+def test_columns_of_few_states_need_no_look_at_their_states(seed, records):
+    """Whatever these are: reading leaves out what would do nothing."""
+    rng = np.random.default_rng(seed)
+    labels = list(map(str, rng.choice([rng.permutation(PLAIN_STATES), rng.random(PLAIN_STATES) - 0.5])))
+    texts = [rng.choice([*labels, "x"][: int(rng.integers(1, PLAIN_STATES))], records).tolist() for _ in range(3)]
+    columns = [ordered(column_of_texts(f"v{j}", own)) for j, own in enumerate(texts)]
+    assert settle_states(columns, Treatment(), "d.csv") == (tuple(columns), ())
 
 
 # Intervals
