@@ -16,8 +16,8 @@ _HOMES = {
     "BayesianNetworkLearner": ("extbnsl.python.estimator", "BayesianNetworkLearner"),
     "Result": ("extbnsl.results.result", "Result"),
     "local_scores": ("extbnsl.scores.local", "named_scores"),
-    "read_csv": ("extbnsl.data", "read_csv"),
-    "read_data": ("extbnsl.data", "read_data"),
+    "read_csv": ("extbnsl.data.reading", "read_csv"),
+    "read_data": ("extbnsl.data.reading", "read_data"),
     "read_scores": ("extbnsl.formats.score_reader", "read_scores"),
     **{name: ("extbnsl.python.api", name) for name in ("approximate", "best_first", "k_best", "learn", "order")},
 }

@@ -8,25 +8,20 @@ from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
-from extbnsl.core.keywords import keywords
-from extbnsl.core.options import declared, made_of
 from extbnsl.core.sentences import Mention, Sentence
 from extbnsl.data.column import Column, clean_name, numbers_of
-from extbnsl.data.dataset import Dataset
-from extbnsl.data.encode import Made, Make, prepare
+from extbnsl.data.encode import Made, Make
 from extbnsl.data.foreign import check_table
 from extbnsl.data.missing import MARKERS
-from extbnsl.data.other_files import is_other_file, other_columns
 from extbnsl.data.table import parse
 from extbnsl.data.text import (
+    CALLED,
     Reading,
-    called,
     given_delimiter,
     other_delimiter,
     sniff_delimiter,
@@ -35,91 +30,23 @@ from extbnsl.data.text import (
 )
 from extbnsl.data.treatment import treatment
 
+OTHER_FILES = (".parquet", ".pq", ".arff", ".rds")  # which `other_files` reads
 MOST_VALUES = 256  # of a column whose values are compared with those of others
 SHOWN = 4  # texts of the first row
 LEAST_NUMBERED = 3  # columns from which on 0, 1, 2 are no accident
 
 
-@keywords(declared(DataOptions))
-def read_csv(path: str | PathLike[str], *, reading: Reading | None = None, **options: Any) -> Dataset:
-    """Read the data set in a delimited text file, plain or gzip.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file; "-" is standard input.
-    reading : Reading, optional
-        The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
-        quarters of the free memory, as long as it takes.
-    {options}
-
-    Returns
-    -------
-    Dataset
-        The data set. States are the texts, without surrounding blanks, sorted as `column.ordered` says. Without names
-        the columns are X0, X1 and so on.
-
-    Raises
-    ------
-    InputError
-        For whatever cannot be used; the sentence names the row and the column.
-    BudgetError
-        If the memory or the time does not do.
-    """
-    return _of_text(prepare, path, made_of(DataOptions, options), reading or Reading())
-
-
-@keywords(declared(DataOptions))
-def read_data(path: str | PathLike[str], *, reading: Reading | None = None, **options: Any) -> Dataset:
-    """Read the data set in a delimited text file, as `read_csv` does, or in a Parquet, ARFF or RDS file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise. The other files have
-        names of their columns. The values of a nominal attribute, the levels of a factor and the categories of an
-        ordered dictionary are states, whether they occur or not.
-    reading : Reading, optional
-        The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
-        quarters of the free memory, as long as it takes.
-    {options}
-
-    Returns
-    -------
-    Dataset
-        The data set, encoded.
-
-    Raises
-    ------
-    InputError
-        For whatever cannot be used, or if the package is missing that reads such a file.
-    BudgetError
-        If the memory or the time does not do.
-    """
-    return read_file(prepare, path, made_of(DataOptions, options), reading)
-
-
-def read_file(
-    make: Make[Made],
-    path: str | PathLike[str],
-    options: DataOptions = DataOptions(),
-    reading: Reading | None = None,
-) -> Made:
+def read_file(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
     """What `make` makes of the columns of a file of any kind: `prepare` a Dataset, `measured` Numbers, for the score
     "gaussian-bic"."""
-    reading = reading or Reading()
-    if not is_other_file(path):
-        return _of_text(make, path, options, reading)
-    wanted, source = treatment(options), source_name(path)
-    header_options = (Mention("header"), " or ", Mention("no-header"))
-    for told_as, given in (((Mention("delimiter"),), options.delimiter), (header_options, options.header)):
-        if given is not None:
-            raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
-    made: Made = make(other_columns(path, source, reading), source, wanted, reading)
-    return replace(made, layout=Path(path).suffix[1:].lower())
+    if Path(path).suffix.lower() in OTHER_FILES:
+        from extbnsl.data.other_files import read_other_file
+
+        return read_other_file(make, path, options, reading)
+    return read_table(make, path, options, reading)
 
 
-def _of_text(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
+def read_table(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
     """What `make` makes of the columns of a delimited text; see `read_csv`."""
     wanted = treatment(options)
     given = None if options.delimiter is None else given_delimiter(options.delimiter)
@@ -146,7 +73,7 @@ def _of_text(make: Make[Made], path: str | PathLike[str], options: DataOptions, 
         for name, column in zip(names, columns, strict=True)
     ]
     made: Made = make(records, source, wanted, reading)
-    layout = f"{called(separator)}, {'header' if named else 'no header'}"
+    layout = f"{CALLED.get(separator, repr(separator))}, {'header' if named else 'no header'}"
     return replace(made, layout=layout, warnings=(*doubts, *made.warnings))
 
 
@@ -173,14 +100,18 @@ def judge(first: Sequence[str], columns: Sequence[Column]) -> tuple[bool, str]:
     3. Else (texts over texts) yes if fewer than half of the texts occur again below in their own columns, as
        values do and names do not. So a single row of texts is a header without data.
     """
-    below, records = [_values_below(column) for column in columns], len(columns[0].codes)
-    if _lacks_a_name(first, below[0], records) or any(
-        _is_name(text) and numbers_of([value for value in values if value not in MARKERS]) is not None
-        for text, values in zip(first, below, strict=True)
-    ):
+    below, records = list(map(_values_below, columns)), len(columns[0].codes)
+    if not first[0] and _lacks_a_name(first, below[0], records):
         return True, ""
-    again = [text for text, values in zip(first, below, strict=True) if text in values]
-    if all(map(_is_name, first)) and 2 * len(again) < len(below):
+    names, again = 0, list[str]()
+    for text, values in zip(first, below, strict=True):
+        if _is_name(text):
+            names += 1
+            if numbers_of([*set(values) - MARKERS]) is not None:
+                return True, ""
+        if text in values:
+            again.append(text)
+    if names == len(first) and 2 * len(again) < len(first):
         return True, f"though '{again[0]}' is a value too" if again else ""
     doubtful = _is_numbered(first) or _is_new(first, below, records) or _is_apart(first, below)
     return False, "though it looks like names" if doubtful else ""
@@ -188,7 +119,7 @@ def judge(first: Sequence[str], columns: Sequence[Column]) -> tuple[bool, str]:
 
 def _lacks_a_name(first: Sequence[str], below: Sequence[str], records: int) -> bool:
     """Whether the first row names all columns but the first, in which each record has a number of its own."""
-    if first[0] or "" in first[1:] or records < LEAST_NUMBERED:
+    if "" in first[1:] or records < LEAST_NUMBERED:
         return False
     return len(below) == records - 1 and numbers_of(below) is not None
 

@@ -1,7 +1,6 @@
 """Files of other programs, known by how they begin or by their name: refused with a sentence on how to convert them."""
 
 from collections.abc import Sequence
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -22,11 +21,8 @@ class Format(NamedTuple):
     advice: str
 
 
-def _with_pandas(function: str) -> str:
-    return f"convert it, such as with pandas.{function}(...).to_csv('data.csv', index=False) in Python"
-
-
-_EXPORTED = "save it there as CSV in UTF-8, or " + _with_pandas("read_excel")
+_WITH_PANDAS = "convert it, such as with pandas.{}(...).to_csv('data.csv', index=False) in Python"
+_EXPORTED = "save it there as CSV in UTF-8, or " + _WITH_PANDAS.format("read_excel")
 _FROM_PICKLE = "give the data frame in it to extbnsl.learn(pandas.read_pickle(...)) in Python"
 _IN_R = "convert it with write.csv(..., 'data.csv', row.names = FALSE) in R"
 # Of formats that begin alike the first is meant, unless the name says another.
@@ -38,12 +34,12 @@ FORMATS = (
     Format("an R object", (".rds",), (b"X\n\0", b"A\n2\n", b"A\n3\n", *PACKED), "let its name end in .rds"),
     Format("an R workspace", (".rda", ".rdata"), (b"RDX", b"RDA", *PACKED), f"load it and {_IN_R}"),
     Format("a Parquet file", (".parquet", ".pq"), (b"PAR1",), "let its name end in .parquet"),
-    Format("a Feather file", (".feather", ".arrow"), (b"ARROW1", b"FEA1"), _with_pandas("read_feather")),
-    Format("an SPSS file", (".sav", ".zsav"), (b"$FL2", b"$FL3"), _with_pandas("read_spss")),
-    Format("a Stata file", (".dta",), (b"<stata_dta>",), _with_pandas("read_stata")),
-    Format("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD",), _with_pandas("read_sas")),
-    Format("an HDF5 file", (".h5", ".hdf5"), (b"\x89HDF",), _with_pandas("read_hdf")),
-    Format("a Python pickle", (".pkl", ".pickle"), tuple(bytes((0x80, n)) for n in range(2, 6)), _FROM_PICKLE),
+    Format("a Feather file", (".feather", ".arrow"), (b"ARROW1", b"FEA1"), _WITH_PANDAS.format("read_feather")),
+    Format("an SPSS file", (".sav", ".zsav"), (b"$FL2", b"$FL3"), _WITH_PANDAS.format("read_spss")),
+    Format("a Stata file", (".dta",), (b"<stata_dta>",), _WITH_PANDAS.format("read_stata")),
+    Format("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD",), _WITH_PANDAS.format("read_sas")),
+    Format("an HDF5 file", (".h5", ".hdf5"), (b"\x89HDF",), _WITH_PANDAS.format("read_hdf")),
+    Format("a Python pickle", (".pkl", ".pickle"), (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5"), _FROM_PICKLE),
     Format("an array of numpy", (".npy",), (b"\x93NUMPY",), "give it to extbnsl.learn(numpy.load(...)) in Python"),
     Format("a PDF document", (".pdf",), (b"%PDF",), "save the table as CSV"),
     Format("XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html"), "save the table in it as CSV"),
@@ -53,8 +49,10 @@ LOOKED_AT = 1 << 16  # bytes of a table
 
 def check_text(path: str | PathLike[str], name: str, begins: bytes) -> None:
     """Raise InputError if a file that begins so, called `name` in sentences, is of another program and no text."""
-    suffix = Path(path).suffix.lower()
-    alike = [known for known in FORMATS if begins.startswith(known.beginnings)]
+    suffix, alike = Path(path).suffix.lower(), list[Format]()
+    for known in FORMATS:
+        if begins.startswith(known.beginnings):
+            alike.append(known)
     if not alike and not _is_text(begins):
         alike = [known for known in FORMATS if suffix in known.suffixes]
     if alike:
@@ -64,8 +62,12 @@ def check_text(path: str | PathLike[str], name: str, begins: bytes) -> None:
 
 def check_table(source: str, begins: bytes) -> None:
     """Raise InputError if a text that begins so holds no table, though it has lines."""
-    said = (line.strip() for line in begins[:LOOKED_AT].splitlines())
-    lines = list(islice((line for line in said if line and not line.startswith((b"%", b"#"))), 3))
+    lines = list[bytes]()
+    for line in map(bytes.strip, begins[:LOOKED_AT].splitlines()):
+        if line and not line.startswith((b"%", b"#")):
+            lines.append(line)
+        if len(lines) == 3:
+            break
     if not lines:
         return
     if lines[0].lower().startswith(b"@relation"):
@@ -82,8 +84,8 @@ def _are_scores(lines: Sequence[bytes]) -> bool:
     """Whether a file of local scores begins with these lines: `n`, `name count`, `score k parent...`, or META, VAR."""
     if lines[0].startswith(b"META ") or (lines[0].startswith(b"VAR ") and lines[-1].startswith((b"META ", b"-"))):
         return True
-    words = [line.split() for line in lines]
-    if [len(line) for line in words[:2]] != [1, 2] or len(words) < 3 or len(words[2]) < 2:
+    words = list(map(bytes.split, lines))
+    if len(words) < 3 or len(words[0]) != 1 or len(words[1]) != 2 or len(words[2]) < 2:
         return False
     counts = [written_number(word.decode(errors="replace")) for word in (words[0][0], words[1][1], words[2][1])]
     return None not in counts and counts[2] == len(words[2]) - 2

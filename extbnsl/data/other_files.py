@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from extbnsl.core.arguments import imported
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.sentences import Mention
 from extbnsl.data.column import (
     Column,
     check_lengths,
@@ -30,9 +32,11 @@ from extbnsl.data.column import (
     column_of_numbers,
     column_of_texts,
 )
+from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import column_of_series
 from extbnsl.data.table import LONGEST_FIELD
-from extbnsl.data.text import Reading
+from extbnsl.data.text import Reading, source_name
+from extbnsl.data.treatment import treatment
 from extbnsl.files.atomic import check_given
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
@@ -43,15 +47,20 @@ PIECE = 1 << 22  # bytes unpacked at a time
 PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
-def is_other_file(path: str | PathLike[str]) -> bool:
-    """Whether a file is one of these, as its name says."""
-    return Path(path).suffix.lower() in READERS
+def read_other_file(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
+    """What `make` makes of the columns of such a file, as `file.read_file` says."""
+    wanted, source = treatment(options), source_name(path)
+    header_options = (Mention("header"), " or ", Mention("no-header"))
+    for told_as, given in (((Mention("delimiter"),), options.delimiter), (header_options, options.header)):
+        if given is not None:
+            raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
+    made: Made = make(_columns(Path(path), source, reading), source, wanted, reading)
+    return replace(made, layout=Path(path).suffix[1:].lower())
 
 
-def other_columns(path: str | PathLike[str], source: str, reading: Reading) -> list[Column]:
+def _columns(file: Path, source: str, reading: Reading) -> list[Column]:
     """The columns of such a file; InputError if it cannot be used or its package is missing, BudgetError if it
     certainly takes more than the memory of `reading`."""
-    file = Path(path)
     check_given(file)
     try:
         columns = READERS[file.suffix.lower()](file, source, reading)
@@ -81,11 +90,11 @@ def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
             needed = max(FIELD_BYTES * meta.num_rows * meta.num_columns, unpacked)
             reading.check_memory(source, needed, so_far)
             names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
-            table = file.read(columns=names, use_threads=False)
-            return [
-                _of_arrow(clean_name(name), table.column(name), source, name in texts)
-                for name in reading.watched(source, names)
-            ]
+            table, columns = file.read(columns=names, use_threads=False), []
+            for name in names:
+                reading.check_time(source)
+                columns.append(_of_arrow(clean_name(name), table.column(name), source, name in texts))
+            return columns
     except (OSError, ValueError, NotImplementedError, TypeError, KeyError) as error:
         if isinstance(error, InputError):
             raise

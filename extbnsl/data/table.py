@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,34 +18,21 @@ KEY_BYTES = 8  # a text of so many bytes fits a 64-bit key
 MANY_RECORDS = 64  # from here on keys pay: array operations take longer to begin than texts to be looked up
 FEW_TEXTS = 256  # up to here all keys are looked up at once
 TEXT_BYTES = 200  # about what a distinct text takes besides its characters: two objects, an entry, its number
-_MASKS = np.array([(1 << 8 * length) - 1 for length in range(KEY_BYTES + 1)], dtype=np.uint64)
+NO_KEY = (1 << 8 * KEY_BYTES) - 1  # which no UTF-8 has, and no other is larger
+_MASKS = (255 * np.tri(KEY_BYTES + 1, KEY_BYTES, -1, np.uint8)).view("<u8")[:, 0]  # of the first 0 to KEY_BYTES bytes
 
 
-class Fields(NamedTuple):
-    """The fields of one column in some records: field i is text[starts[i] : starts[i] + lengths[i]], in UTF-8.
+class Chunk(NamedTuple):
+    """Some rows: field (i, j) is text[starts[i, j] : starts[i, j] + lengths[i, j]], in UTF-8.
 
-    starts, lengths: (records,) int64; longest: no field has more bytes. `text` goes on for KEY_BYTES or more after the
+    starts, lengths: (rows, columns) int64. Row i ends in line lines[i]. `text` goes on for KEY_BYTES or more after the
     last field.
     """
 
     text: bytes
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
-    longest: int
-
-    def texts(self) -> list[bytes]:
-        """The fields as they are."""
-        ends = self.starts + self.lengths
-        return [self.text[start:end] for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True)]
-
-    def keys(self) -> NDArray[np.uint64]:
-        """Fields of at most KEY_BYTES bytes as numbers, (records,): the first byte lowest, zeros after the last.
-
-        Different fields have different keys, since no text has a byte that is zero.
-        """
-        at_each_byte = np.ndarray((len(self.text) - KEY_BYTES + 1,), "<u8", self.text, strides=(1,))
-        keys: NDArray[np.uint64] = at_each_byte[self.starts] & _MASKS[self.lengths]
-        return keys
+    lines: Sequence[int]
 
 
 class ColumnCodes:
@@ -57,56 +44,48 @@ class ColumnCodes:
         self._codes = bytearray()  # which grows in place
         self._dtype = narrowest(1)
         self._text_bytes = 0
-        self._keys = np.zeros(0, dtype=np.uint64)  # those that were seen, sorted
+        self._keys = np.array([NO_KEY], dtype=np.uint64)  # those that were seen, sorted, and the one behind all
         self._code_of_key = np.zeros(0, dtype=np.int32)
 
-    @property
-    def nbytes(self) -> int:
-        """About the bytes that it takes."""
-        return len(self._codes) + self._text_bytes
-
-    def extend(self, fields: Fields) -> None:
-        """Add the fields of further records, at least one; amortised O(records log texts)."""
-        texts = len(self._code_of)
-        few_and_short = texts <= FEW_TEXTS and fields.longest <= KEY_BYTES
-        if few_and_short and len(fields.starts) >= MANY_RECORDS:
-            codes = self._looked_up(fields.keys())
+    def extend(self, chunk: Chunk, j: int, longest: int) -> int:
+        """Add the fields of column j in further rows, of which none has more than `longest` bytes; about the bytes that
+        all takes now. Amortised O(records log texts)."""
+        starts, lengths, texts = chunk.starts[:, j], chunk.lengths[:, j], len(self._code_of)
+        if texts <= FEW_TEXTS and longest <= KEY_BYTES and len(starts) >= MANY_RECORDS:
+            codes = self._by_keys(chunk.text, starts, lengths)
         else:
-            found = map(self._code_of.__getitem__, fields.texts())
-            codes = np.fromiter(found, dtype=np.int32, count=len(fields.starts))
-        new = len(self._code_of) - texts
-        if new:
-            self._text_bytes += new * (TEXT_BYTES + fields.longest)
-            self._widen(narrowest(len(self._code_of)))
+            ends = (starts + lengths).tolist()
+            fields = [chunk.text[start:end] for start, end in zip(starts.tolist(), ends, strict=True)]
+            codes = np.fromiter(map(self._code_of.__getitem__, fields), np.int32, len(fields))
+        if len(self._code_of) > texts:
+            self._text_bytes += (len(self._code_of) - texts) * (TEXT_BYTES + longest)
+            wide = narrowest(len(self._code_of))
+            if wide != self._dtype:
+                self._codes = bytearray(np.frombuffer(self._codes, self._dtype).astype(wide).data)
+                self._dtype = wide
         self._codes += codes.astype(self._dtype).data
+        return len(self._codes) + self._text_bytes
 
     def column(self) -> Column:
         """The column, without a name; the texts are stripped of white space."""
         values = tuple(text.decode().strip() for text in self._code_of)
-        return Column("", values, self._as_array())
+        return Column("", values, np.frombuffer(self._codes, self._dtype))
 
-    def _looked_up(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The codes of fields with these keys."""
-        at = self._places(keys)
-        if not self._keys.size or (self._keys[at] != keys).any():
+    def _by_keys(self, text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The codes of fields of at most KEY_BYTES bytes, which are numbers: the first byte lowest, zeros after the
+        last.
+
+        Different fields have different keys, since no text has a byte that is zero.
+        """
+        at_each_byte = np.ndarray((len(text) - KEY_BYTES + 1,), "<u8", text, strides=(1,))
+        keys = at_each_byte[starts] & _MASKS[lengths]
+        at = np.searchsorted(self._keys, keys)
+        if (self._keys[at] != keys).any():
             self._keys = np.union1d(self._keys, keys)
-            texts = (key.to_bytes(KEY_BYTES, "little").rstrip(b"\0") for key in self._keys.tolist())
-            self._code_of_key = np.array([self._code_of[text] for text in texts], dtype=np.int32)
-            at = self._places(keys)
+            texts = self._keys[:-1].astype("<u8").view(f"S{KEY_BYTES}").tolist()
+            self._code_of_key = np.fromiter(map(self._code_of.__getitem__, texts), np.int32, len(texts))
+            at = np.searchsorted(self._keys, keys)
         return self._code_of_key[at]
-
-    def _places(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Where each key is among those that were seen, if it is."""
-        return np.minimum(np.searchsorted(self._keys, keys), max(0, self._keys.size - 1))
-
-    def _widen(self, dtype: np.dtype[Any]) -> None:
-        """Let the codes have this dtype from now on."""
-        if dtype != self._dtype:
-            self._codes = bytearray(self._as_array().astype(dtype).data)
-            self._dtype = dtype
-
-    def _as_array(self) -> NDArray[Any]:
-        return np.frombuffer(self._codes, dtype=self._dtype)
 
 
 LONGEST_FIELD = 1 << 12  # bytes of a name or a state
@@ -114,28 +93,6 @@ CHUNK_FIELDS = 1 << 16  # fields of quoted rows held at a time: enough to spread
 BLANKS = b" \r\n"
 _NEWLINE = ord("\n")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-
-
-class Chunk(NamedTuple):
-    """Some rows: field (i, j) is text[starts[i, j] : starts[i, j] + lengths[i, j]], as in `Fields`.
-
-    starts, lengths: (rows, columns) int64. Row i ends in line lines[i].
-    """
-
-    text: bytes
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    lines: Sequence[int]
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return self.starts.shape[1]
-
-    def columns(self) -> Iterator[Fields]:
-        """The fields of each column."""
-        for j, longest in enumerate(self.lengths.max(axis=0).tolist()):
-            yield Fields(self.text, self.starts[:, j], self.lengths[:, j], longest)
 
 
 def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator[Chunk]:
@@ -154,7 +111,7 @@ def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator
             yield from _quoted_chunks(numbered_rows(rest, delimiter, source, line), width, source)
             return
         chunk = _plain_chunk(block, delimiter, source, line, width)
-        line, width = line + len(chunk.lines), chunk.width
+        line, width = line + len(chunk.lines), chunk.starts.shape[1]
         yield chunk
 
 
@@ -219,16 +176,15 @@ def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) 
         yield Chunk(text, starts.reshape(shape), lengths.reshape(shape), [line for _, line in numbered])
 
 
-def _check_fields(chunk: Chunk, source: str) -> None:
-    """Raise InputError if a field is too long for a name or a state."""
-    if chunk.lengths.max() > LONGEST_FIELD:
-        row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
-        raise InputError(
-            f"{source}, line {chunk.lines[row]}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
-            f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right ",
-            Mention("delimiter"),
-            ".",
-        )
+def _too_long(chunk: Chunk, source: str) -> InputError:
+    """The refusal of the first field that is too long for a name or a state."""
+    row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
+    return InputError(
+        f"{source}, line {chunk.lines[row]}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
+        f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right ",
+        Mention("delimiter"),
+        ".",
+    )
 
 
 def _ragged(source: str, line: int, found: int, width: int, lacking: bool) -> InputError:
@@ -256,14 +212,17 @@ def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading
     columns: list[ColumnCodes] = []
     records = 0
     for chunk in row_chunks(blocks, delimiter, source):
-        _check_fields(chunk, source)
+        longest = chunk.lengths.max(axis=0).tolist()
+        if max(longest) > LONGEST_FIELD:
+            raise _too_long(chunk, source)
         if not columns:
-            reading.check_memory(source, COLUMN_BYTES * chunk.width, f"the first row, of {chunk.width:,} columns")
-            columns = [ColumnCodes() for _ in range(chunk.width)]
-        for column, fields in zip(columns, chunk.columns(), strict=True):
-            column.extend(fields)
+            width = len(longest)
+            reading.check_memory(source, COLUMN_BYTES * width, f"the first row, of {width:,} columns")
+            columns = [ColumnCodes() for _ in range(width)]
         records += len(chunk.lines)
-        needed = sum(column.nbytes + COLUMN_BYTES for column in columns) + LATER_BYTES * records * len(columns)
+        needed = (COLUMN_BYTES + LATER_BYTES * records) * len(columns)
+        for j, column in enumerate(columns):
+            needed += column.extend(chunk, j, longest[j])
         reading.check_memory(source, needed, f"the {records:,} rows of {len(columns):,} columns")
     if not columns:
         raise InputError(f"{source} is empty: give a file with at least one row of data.")

@@ -8,13 +8,13 @@ import gzip
 import io
 import os
 import re
-import select
+import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from os import PathLike
-from typing import Any, TypeVar
 
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
@@ -28,12 +28,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
 LARGE_BLOCK = 1 << 20  # where there is memory: wide tables then have some rows in a block
 AMPLE = 1 << 28  # bytes of memory that are enough for large blocks
-LOOK_MILLISECONDS = 200  # at the time limit, while there is nothing to read
 STANDARD_INPUT = "-"
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
 STAGE = "reading"
-
-T = TypeVar("T")
 
 Source = str | PathLike[str]
 Open = Callable[[Source], int]  # a descriptor to read from
@@ -52,12 +49,6 @@ class Reading:
     memory: int = field(default_factory=default_memory)
     deadline: Deadline = field(default_factory=Deadline)
     observer: Observer = ignore
-
-    def watched(self, path: Source, columns: Iterable[T]) -> Iterator[T]:
-        """The columns, one after the other; BudgetError when the time is up between two."""
-        for column in columns:
-            self.check_time(path)
-            yield column
 
     def check_time(self, path: Source) -> None:
         """Raise BudgetError if the time is up."""
@@ -96,19 +87,21 @@ def text_blocks(path: Source, reading: Reading, open_file: Open = open_source) -
     """
     held, line, first = b"", 1, True
     name = source_name(path) if open_file is open_source else str(path)
-    for data in _data(path, name, reading, open_file):
+    for data in chain(_data(path, name, reading, open_file), [b""]):
         if first and not held:
             check_text(path, name, data)
         held += data
-        end = _end_of_lines(held)
-        if end == 0 and len(held) > LONGEST_LINE:
-            raise too_long(name, line)
+        # The last line ends with the file. A \r at the very end of what is there so far may be half of a line end.
+        end = (held.rfind(b"\n") + 1 or held.rfind(b"\r", 0, -1) + 1) if data else len(held)
         if end:
             block, held = held[:end], held[end:]
-            yield _checked(block, first, name, line)
+            block = block.removeprefix(codecs.BOM_UTF8) if first else block
+            if b"\0" in block or not block.isascii():
+                _check_characters(block, name, line)
+            yield block
             line, first = line + block.count(b"\n"), False
-    if held:
-        yield _checked(held, first, name, line)
+        elif len(held) > LONGEST_LINE:
+            raise too_long(name, line)
 
 
 def read_text(path: Source, open_file: Open = open_given) -> str:
@@ -132,8 +125,15 @@ def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterato
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
     try:
-        with io.BufferedReader(_Waiting(path, open_file, name, reading), BLOCK) as file:
-            total = os.fstat(file.fileno()).st_size if file.seekable() else 0
+        descriptor = open_file(path)
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode):
+            raw, total = io.FileIO(descriptor), status.st_size
+        else:
+            from extbnsl.data.waiting import Waiting
+
+            raw, total = Waiting(descriptor, partial(reading.check_time, name)), 0
+        with io.BufferedReader(raw, BLOCK) as file:
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = gzip.GzipFile(fileobj=file) if packed else file
             while data := stream.read(size):
@@ -146,47 +146,23 @@ def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterato
         raise InputError(f"{name} cannot be read ({error.strerror}): check the name and the permissions.") from None
 
 
-class _Waiting(io.FileIO):
-    """A file to read; what has nothing to say yet, such as a pipe, is waited for until the time is up."""
-
-    def __init__(self, path: Source, open_file: Open, name: str, reading: Reading) -> None:
-        super().__init__("", opener=lambda *_: open_file(path))  # which is closed if it is a folder
-        self._name, self._reading = name, reading
-        self._ready = select.poll()
-        self._ready.register(self, select.POLLIN)
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            found = super().readinto(buffer) if self._ready.poll(LOOK_MILLISECONDS) else None
-            if found is not None:  # it is None too if another process was faster
-                return found
-            self._reading.check_time(self._name)
-
-
-def _end_of_lines(text: bytes) -> int:
-    """Where the last whole line ends; 0 if there is none. A \\r at the very end may be half of a line end."""
-    return text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
-
-
-def _checked(block: bytes, first: bool, name: str, line: int) -> bytes:
-    """The block without a byte order mark, if it is text; `line` is the number of its first line."""
-    block = block.removeprefix(codecs.BOM_UTF8) if first else block
+def _check_characters(block: bytes, name: str, line: int) -> None:
+    """Raise InputError if a block, whose first line has the number `line`, is no text."""
     try:
-        if not block.isascii():
-            block.decode()
+        block.decode()
     except UnicodeDecodeError as error:
         at = line + block.count(b"\n", 0, error.start)
         raise InputError(f"{name} is not UTF-8 text (line {at}): save it as UTF-8.") from None
     if b"\0" in block:
         at = line + block.count(b"\n", 0, block.index(b"\0"))
         raise InputError(f"{name} has a NUL byte in line {at}, so it is no text file: save it as UTF-8 text.")
-    return block
 
 
 # In order of preference: a text with tabs or semicolons in every row has its commas inside fields.
 STRONG = ("\t", ";", "|", ",")
 ODD = (*STRONG, "^", ":", "~", " ")  # that may separate what looks like one column
-SPELLED = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+CALLED = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe", " ": "space"}
+SPELLED = {"\\t": "\t", **dict(zip(CALLED.values(), CALLED, strict=True))}
 NumberedRow = tuple[list[str], int]  # with the number of its last line
 SAMPLE_ROWS = 50
 _BLANKS_OR_QUOTED = re.compile(r'("[^"\r\n]*")|[ \t]+')
@@ -202,11 +178,6 @@ def given_delimiter(text: str) -> str:
     return delimiter
 
 
-def called(delimiter: str) -> str:
-    """What people call a delimiter, such as 'comma'."""
-    return next((name for name, one in SPELLED.items() if one == delimiter and name.isalpha()), repr(delimiter))
-
-
 def sniff_delimiter(head: bytes) -> str:
     """The delimiter of a text that begins with the lines `head`, from its first SAMPLE_ROWS rows.
 
@@ -215,8 +186,9 @@ def sniff_delimiter(head: bytes) -> str:
     first row: runs of spaces, if most rows have as many fields as the first, more than one, or all of them one field
     more, as where row names have no name; else the text is one column (",").
     """
-    widths = {delimiter: _widths(head, delimiter) for delimiter in STRONG}
-    for delimiter, counts in widths.items():
+    widths = dict[str, list[int]]()
+    for delimiter in STRONG:
+        counts = widths[delimiter] = _widths(head, delimiter)
         if counts and counts[0] > 1 and len(set(counts)) == 1:
             return delimiter
     first = {delimiter: counts[0] for delimiter, counts in widths.items() if counts}
@@ -273,8 +245,15 @@ def _squeezed(line: str) -> str:
 
 def _widths(head: bytes, delimiter: str) -> list[int]:
     """The number of fields of each of the first rows that are not blank; none if they cannot be parsed."""
-    rows = islice(numbered_rows([head.lstrip(b" \r\n")], delimiter, ""), SAMPLE_ROWS)
+    lines: Iterable[str] = io.StringIO(head.lstrip(b" \r\n").decode(), newline="")
+    if delimiter == " ":
+        lines = map(_squeezed, lines)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
+    widths = list[int]()
     try:
-        return [len(row) for row, _ in rows if row != [""]]
-    except InputError:
+        for row in islice(reader, SAMPLE_ROWS):
+            if row not in ([], [""]):
+                widths.append(len(row))
+    except csv.Error:
         return []
+    return widths

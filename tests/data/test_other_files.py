@@ -10,6 +10,7 @@ import pytest
 import extbnsl
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import other_files
+from extbnsl.data.file import OTHER_FILES
 from extbnsl.data.text import Reading
 
 FRAME = pandas.DataFrame(
@@ -51,6 +52,10 @@ def written(folder, kind, frame=FRAME):
         texts = {name: object for name in frame if frame[name].dtype in (object, "str")}
         rdata.write_rds(path, frame.astype(texts))
     return path
+
+
+def test_each_kind_of_file_has_its_reader():
+    assert set(OTHER_FILES) == set(other_files.READERS)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "pq", "arff", "rds"])

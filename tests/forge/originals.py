@@ -10,7 +10,8 @@ import naive
 import numpy as np
 
 from extbnsl.cli import main
-from extbnsl.data import Dataset, measured, read_csv, read_file
+from extbnsl.core.data_options import DataOptions
+from extbnsl.data import Dataset, Reading, measured, read_csv, read_file
 from extbnsl.formats.score_reader import read_scores
 
 ROWS = 60
@@ -55,8 +56,9 @@ class Original:
         """The data, or the local scores, as verify reads them."""
         if self.data == "own.jkl":
             return read_scores(self.data)
-        how = self.document["provenance"]["data_options"]
-        return read_file(measured, self.data) if self.kind == "numbers" else read_csv(self.data, **how)
+        if self.kind == "numbers":
+            return read_file(measured, self.data, DataOptions(), Reading())
+        return read_csv(self.data, **self.document["provenance"]["data_options"])
 
     def costs_by(self, score, ess):
         """What each family costs by a score; by the oracle."""
