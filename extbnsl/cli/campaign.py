@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from extbnsl.cli import options
 from extbnsl.cli.parser import usage_error
 from extbnsl.cli.saying import remark, say
-from extbnsl.cli.summary import STOPPED
+from extbnsl.cli.session import STOPPED
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import fitted, in_full
 from extbnsl.machine.interrupts import Interrupts

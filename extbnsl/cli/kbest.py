@@ -5,9 +5,10 @@ import argparse
 from extbnsl.cli import options, session
 from extbnsl.core.options import declared
 from extbnsl.kbest.scope import ALL, KEEPS_ONE, MOST_LISTED, Scope
-from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
+from extbnsl.lab.baselines.methods import RANKING_METHODS, methods_named
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.methods import BFBNB
 from extbnsl.solver.place import Place
 
 K = 10  # unless a number or a factor is given

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from extbnsl.cli import options
 from extbnsl.cli.saying import say_sentence
+from extbnsl.core.claims import OPTIMAL
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.files.atomic import open_regular, write_atomically
-from extbnsl.files.names import DRAWING, DRAWN, NETWORK_DRAWING, RANKS_DRAWING
+from extbnsl.files.names import DRAWING, DRAWN, EVENTS_LOG, NETWORK_DRAWING, RANKS_DRAWING
 from extbnsl.results.facts import is_ranked
 from extbnsl.results.reading import read_networks, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import read_layers
+from extbnsl.run.status import finished_result
 
 EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
@@ -64,10 +66,20 @@ def run(given: argparse.Namespace) -> int:
         shares = [float(network["share"]) for network in read_networks(given.run)]
         image, subject = draw_ranks(shares, str(given.run), kind), "networks"
     else:
-        image, subject = draw(read_layers(given.run), str(given.run), kind), "layers"
+        image, subject = draw(_layers(given.run), str(given.run), kind), "layers"
     write_atomically(output, image)
     say_sentence(f"The {subject} of {given.run} are drawn in {output}.")
     return 0
+
+
+def _layers(run: Path) -> list[dict[str, int]]:
+    """The layers of the run in `run`, to be drawn; InputError if there are none."""
+    layers = read_layers(run)
+    if not layers:
+        if (finished_result(run) or {}).get("status") == OPTIMAL:
+            raise InputError(f"{run} was proved before any search: there are no layers to draw.")
+        raise InputError(f"{run / EVENTS_LOG} has no finished layer in it; there is nothing to draw.")
+    return layers
 
 
 def check_drawing(output: Path, overwrite: bool, option: str) -> None:

@@ -13,7 +13,6 @@ from extbnsl.cli.head import Asked
 from extbnsl.cli.options import AS_BEFORE, absolute, is_standard_input, read_problem
 from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
 from extbnsl.cli.saying import remark
-from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import format_time
@@ -79,9 +78,10 @@ def run(given: argparse.Namespace) -> int:
             if not given.quiet:
                 left = "give it more time with --time-limit" if more else "there is nothing left to do"
                 remark(f"The run in {run.path} is finished; {left}.")
-            session.tell(document, run.path, given)
+            with damage_told(run.path):
+                code = session.tell(document, run.path, given)
             _draw_finished(run.path, given.quiet or given.json)
-            return exit_code(document)
+            return code
         return _go_on(run, read_manifest(run.path), given, interrupts)
 
 

@@ -14,28 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import Asked, head
-from extbnsl.cli.plot import draw_after
 from extbnsl.cli.saying import OUT_OF_MEMORY, fault, say, say_all
-from extbnsl.cli.summary import exit_code, final_line, summary
-from extbnsl.core.claims import INTERRUPTED
+from extbnsl.core.claims import FINISHED, INTERRUPTED
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
-from extbnsl.core.figures import fitted, wrapped
+from extbnsl.core.figures import fitted, format_cost, wrapped
 from extbnsl.core.options import Options
 from extbnsl.files.atomic import pieces
 from extbnsl.files.manifest import Remembered, read_manifest
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
-from extbnsl.lab.baselines.methods import BaselineMethods, finder
 from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.results.reading import read_text
+from extbnsl.proof.methods import Methods
+from extbnsl.results.facts import sizes_told
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
-from extbnsl.run.log import read_layers
 from extbnsl.run.progress import Clock, clearing
-from extbnsl.run.status import StatusFile, read_status
-from extbnsl.solver.methods import Resamples
+from extbnsl.run.status import StatusFile
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
@@ -43,6 +39,7 @@ if TYPE_CHECKING:
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
 
+STOPPED = 10  # the exit code of what can go on
 MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
 
@@ -53,13 +50,16 @@ def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) ->
     source = "stdin" if options.is_standard_input(given.data) else given.data
     scratch = getattr(given, "scratch_dir", None)
     with Interrupts() as interrupts, create(given.run_dir, source, given.overwrite, scratch) as run:
-        if given.run_dir is None and not isinstance(methods, OrderMethods):
+        if given.run_dir is None and not callable(scope):  # nothing that follows an order can be resumed
             run.warnings += _stopped_before(run.path, given.data)
-        problem, budgets = options.read_input(given, options.options_of(Budgets, given))
+        budgets, reading = options.options_of(Budgets, given), options.data_options(given)
+        problem, budgets = options.read_problem(given.data, reading, budgets, given.quiet, given.score)
         place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
         asked = Asked(options.claim_of(given), methods, budgets, place, scope(problem) if callable(scope) else scope)
         code = solve_in(run, problem, asked, interrupts, given)
         if getattr(given, "plot", None) is not None:
+            from extbnsl.cli.plot import draw_after
+
             draw_after(run.path, given.plot, given.quiet or given.json)
         return code
 
@@ -86,12 +86,11 @@ def solve_in(
         with _observed(run, status, first, partial(interrupts.arm, stopping), given.quiet, clock) as observer:
             result = find(observer=observer, stop=interrupts.stop)
         document = result.document({"command": remember.command, "data_options": chosen(remember.data_options)})
-        document["stats"]["layers"] = _layers(run.path)
+        document["stats"]["layers"] = _layers(run.path) if resumed or status.has_layers else []
         with _printed_if_lost(result, document):
             run.write(result.files(document))
         status.end(result.status)
-    tell(document, run.path, given)
-    return exit_code(document)
+    return tell(document, run.path, given)
 
 
 def _finding(problem: "Data | LocalScores", asked: Asked) -> "Callable[..., Result]":
@@ -104,20 +103,39 @@ def _finding(problem: "Data | LocalScores", asked: Asked) -> "Callable[..., Resu
         from extbnsl.solver.bootstrap import records_of
 
         records_of(problem, asked.methods)
+    if asked.scope is None and isinstance(asked.methods, Methods):
+        from extbnsl.solver.solve import solve
+
+        return partial(solve, Request(problem, *asked))
+    from extbnsl.lab.baselines.methods import OrderMethods, finder
+
     find = finder(asked.methods, asked.scope)
     if isinstance(asked.methods, OrderMethods):
         return partial(find, Request(problem, *asked._replace(scope=None)), asked.scope)
     return partial(find, Request(problem, *asked))
 
 
-def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -> None:
-    """Print a result, which is in the folder, as it was asked for; RunDirectoryError if the document is none."""
+def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -> int:
+    """Print a result, which is in the folder, as it was asked for; the exit code of a command that ends with it."""
     if given.json:
+        from extbnsl.results.reading import read_text
+
         say_all(read_text(folder))
     elif given.quiet:
         say(final_line(document, folder))
     else:
+        from extbnsl.cli.summary import summary
+
         say(summary(document, folder, given.print, progress.is_coloured(sys.stdout)))
+    return 0 if document.get("status") in FINISHED else STOPPED
+
+
+def final_line(document: Mapping[str, Any], folder: Path) -> str:
+    """The result in one line."""
+    return (
+        f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
+        f"{format_cost(document['lower_bound'], 6)}, {sizes_told(document)}, in {folder}"
+    )
 
 
 def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
@@ -125,6 +143,8 @@ def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
     numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
     if numbered is None:
         return ()
+    from extbnsl.run.status import read_status
+
     stem, numbers = numbered[1], range(int(numbered[2]) - 1, 0, -1)
     for before in (path.with_name(f"{stem}.run" if number == 1 else f"{stem}-{number}.run") for number in numbers):
         with contextlib.suppress(ExtbnslError):
@@ -136,7 +156,7 @@ def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
 
 def _say_head(problem: "Data | LocalScores", asked: Asked, quiet: bool) -> list[str]:
     """The first lines, which are said on standard error unless `quiet`."""
-    lines = [wrapped(line) for line in head(problem, asked)]
+    lines = list(map(wrapped, head(problem, asked)))
     if not quiet:
         progress.Screen(sys.stderr, in_place=False).write("\n".join(lines))
     return lines
@@ -149,8 +169,9 @@ def without_run(
     """The problem of a command without a run directory, what is asked of it, and an observer that reports to standard
     error; the first lines are said. What a signal says is `stopping`."""
     budgets = options.options_of(Budgets, given)
-    problem, _ = options.read_input(given, replace(budgets, time_limit=None))
     remember = Remembered(given.data, options.data_options(given))
+    unlimited = replace(budgets, time_limit=None)
+    problem, _ = options.read_problem(given.data, remember.data_options, unlimited, given.quiet, given.score)
     asked = Asked(options.claim_of(given), methods, budgets, Place(**place, remember=remember))
     asked.place.check()
     _say_head(problem, asked, given.quiet)
@@ -194,8 +215,10 @@ def _observed(
 
 
 def _layers(folder: Path) -> list[dict[str, int]]:
-    """What the log of a run, of all its sessions, has of each layer; nothing of a run without a search, and of one that
-    searched more layers than people look at."""
+    """What the log of a run, of all its sessions, has of each layer; nothing of one that searched more layers than
+    people look at."""
+    from extbnsl.run.log import read_layers
+
     layers: list[dict[str, int]] = []
     with contextlib.suppress(ExtbnslError):
         layers = read_layers(folder)
@@ -204,7 +227,7 @@ def _layers(folder: Path) -> list[dict[str, int]]:
 
 def _stopping(run: RunDirectory, methods: Options) -> str:
     """What the first signal says."""
-    if isinstance(methods, BaselineMethods | OrderMethods):
+    if not isinstance(methods, Methods | ApproximateMethods):
         return NO_CHECKPOINT
     return (
         "Stopping; the state and the best network will be written, and "

@@ -4,12 +4,10 @@ import argparse
 from pathlib import Path
 
 from extbnsl.cli import options, session
-from extbnsl.cli.plot import check_drawing
-from extbnsl.core.options import declared
-from extbnsl.lab.baselines.methods import BFBNB, METHODS, methods_named
+from extbnsl.core.options import Options, declared
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
-from extbnsl.solver.methods import Resamples
+from extbnsl.solver.methods import BFBNB, METHODS, Resamples
 from extbnsl.solver.place import Place
 
 EPILOG = """\
@@ -51,6 +49,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Begin a run and write what comes of it; the exit code."""
     if given.plot is not None:
+        from extbnsl.cli.plot import check_drawing
+
         check_drawing(given.plot, given.overwrite, "--plot")
-    methods = methods_named(given.method, options.options_of(Methods, given))
+    methods: Options = options.options_of(Methods, given)
+    if given.method != BFBNB:
+        from extbnsl.lab.baselines.methods import methods_named
+
+        methods = methods_named(given.method, options.options_of(Methods, given))
     return session.solve_new(given, methods, None if given.bootstrap is None else Resamples(given.bootstrap))

@@ -5,36 +5,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from extbnsl.core.claims import FINISHED
 from extbnsl.core.figures import HELD, format_cost, format_share, wrapped
 from extbnsl.files.names import ARC_FREQUENCIES, BOOTSTRAP, MANIFEST, OUTPUTS, TABLES, of_network
 from extbnsl.results import facts
-from extbnsl.results.facts import INDENT, Fact, has_resamples, is_ranked, sizes_told
+from extbnsl.results.facts import INDENT, Fact, has_resamples, is_ranked
 from extbnsl.results.reading import damage_told
 from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import coloured
 from extbnsl.run.status import finished_result
 
-STOPPED = 10
 MOST_LISTED = 20  # variables whose parents are listed unasked
 WIDEST_NAME = 30  # columns for names of variables in a table
 RANKS = 10  # networks in a table
 PAIRS = 15  # arcs of resamples in a table
 WRAPPED = ("networks", "shares", "classes", "arcs")  # facts that may take more than a line
-
-
-def exit_code(document: Mapping[str, Any]) -> int:
-    """The exit code of a command that ended with this result."""
-    return 0 if document.get("status") in FINISHED else STOPPED
-
-
-def final_line(document: Mapping[str, Any], folder: Path) -> str:
-    """The result in one line; RunDirectoryError if the document is not one."""
-    with damage_told(folder):
-        return (
-            f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
-            f"{format_cost(document['lower_bound'], 6)}, {sizes_told(document)}, in {folder}"
-        )
 
 
 def summary(document: Mapping[str, Any], folder: Path, network: bool = False, colours: bool = False) -> str:

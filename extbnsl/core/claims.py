@@ -1,7 +1,7 @@
 """What 'optimal' means, said once: among which networks, by which score, how exact the proof is, and the words for what
 became of a solve."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
 from extbnsl.core.codec import decode_some
@@ -54,9 +54,7 @@ class Claim(Options):
 
     def document(self) -> dict[str, Any]:
         """The fields as JSON values; `from_document` takes them back."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {
-            "knowledge": self.knowledge.document() or None
-        }
+        return vars(self) | {"knowledge": self.knowledge.document() or None}
 
     @classmethod
     def from_document(cls, document: Any) -> "Claim":

@@ -89,9 +89,11 @@ def encode(value: Any, writers: Writers | None = None) -> Any:
     if hasattr(value, "document"):
         return value.document()
     if _is_record(kind):
-        marks = _marks(kind)
-        kept = (name for name in marks if UNKEPT not in marks[name] and IN_FILE not in marks[name])
-        return {name: encode(getattr(value, name), writers) for name in kept}
+        return {
+            name: encode(getattr(value, name), writers)
+            for name, marks in _marks(kind).items()
+            if UNKEPT not in marks and IN_FILE not in marks
+        }
     if isinstance(value, Mapping):
         return {str(key): encode(item, writers) for key, item in value.items()}
     if isinstance(value, frozenset):

@@ -49,7 +49,7 @@ class Knowledge:
     max_parents: tuple[tuple[str, int], ...] = ()
 
     def __bool__(self) -> bool:
-        return any(getattr(self, one.name) for one in fields(self))
+        return any(vars(self).values())
 
     def __str__(self) -> str:
         """What there is of it, for people."""
@@ -61,6 +61,8 @@ class Knowledge:
     def check(self) -> None:
         """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
         required and ruled out, a cycle of required arcs, more required parents than a variable may have."""
+        if not self:
+            return
         _check_tiers(self.tiers)
         limits = self.limits()
         parents: dict[str, list[str]] = {}

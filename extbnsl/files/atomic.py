@@ -228,6 +228,11 @@ def write_failure(path: Path, error: OSError) -> ExtbnslError:
     return InputError(f"{path} cannot be written: {error.strerror or error}; choose another place.")
 
 
+def encoded(text: str) -> bytes:
+    """A text as it is written to a file. A file name need not be Unicode; what is not comes out as JSON writes it."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def pieces(content: Content) -> Iterable[bytes]:
     """The pieces of the content of a file, one after the other."""
     return (content,) if isinstance(content, bytes) else content
@@ -268,7 +273,7 @@ class Journal:
     def append(self, line: str) -> None:
         """Add a line, which is on disk when this returns; if that fails, the journal is as before. Raises as the class
         does."""
-        data = f"{line}\n".encode("utf-8", "backslashreplace")
+        data = encoded(f"{line}\n")
         try:
             written = 0
             while written < len(data):

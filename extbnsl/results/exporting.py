@@ -10,14 +10,14 @@ import numpy as np
 from extbnsl.core.codec import Misfit, Whole, decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data.dataset import Spread
-from extbnsl.files.atomic import write_atomically
+from extbnsl.files.atomic import encoded, write_atomically
 from extbnsl.files.names import DOCUMENT
 from extbnsl.formats.described import Described, Written
 from extbnsl.formats.export import names_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network
-from extbnsl.results.reading import encoded, network_written
+from extbnsl.results.reading import network_written
 
 _Strength = TypedDict(
     "_Strength", {"from": str, "to": str, "cost_of_removal": float | None, "cost_of_reversal": float | None}

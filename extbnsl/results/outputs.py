@@ -8,7 +8,7 @@ from extbnsl.core.codec import json_text
 from extbnsl.core.figures import counted
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.data.dataset import spreads, state_counts
-from extbnsl.files.atomic import Content
+from extbnsl.files.atomic import Content, encoded
 from extbnsl.files.names import ARC_FREQUENCIES, BIF, DOCUMENT, of_network
 from extbnsl.formats.bif import bif_text, other_words
 from extbnsl.formats.described import Described, network_document
@@ -19,19 +19,20 @@ from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables, fit
 from extbnsl.results.bootstrap import HEADER
-from extbnsl.results.reading import claim_in, encoded
 from extbnsl.scores.local import LocalScores
 
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
 
 
-def files_beside(document: Mapping[str, Any], network: Network, dataset: Data | None) -> Iterator[tuple[str, Content]]:
-    """The files beside result.json that tell a result with this document, as (name, content); the parameters are in
-    them if it has data."""
+def files_beside(
+    document: Mapping[str, Any], network: Network, dataset: Data | None, claim: Claim
+) -> Iterator[tuple[str, Content]]:
+    """The files beside result.json that tell a result with this document and claim, as (name, content); the parameters
+    are in them if it has data."""
     if "bootstrap" in document:
         arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
         yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
-    yield from networks(network, dataset, document["cost"], claim_in(document))
+    yield from networks(network, dataset, document["cost"], claim)
 
 
 def networks(

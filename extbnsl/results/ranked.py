@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import RunDirectoryError, VerificationError
-from extbnsl.files.atomic import Content
+from extbnsl.files.atomic import Content, encoded
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
 from extbnsl.formats.spelling import csv_text
 from extbnsl.kernels.varsets import as_varsets, pack, sizes, unpack
 from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import files_beside, networks
-from extbnsl.results.reading import CLOSING, OPENING, claim_in, encoded, read_networks
+from extbnsl.results.reading import CLOSING, OPENING, claim_in, read_networks
 from extbnsl.results.result import Result
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
         names = document["variables"]
         return ranked_files(read_ranked(folder, names), _arcs(names, document["arc_shares"]), dataset, document)
     network = Network.from_names(document["variables"], document["parents"])
-    return files_beside(document, network, dataset)
+    return files_beside(document, network, dataset, claim_in(document))
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

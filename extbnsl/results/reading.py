@@ -197,8 +197,3 @@ def network_written(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]
         return None
     same = abs(told - cost) <= tolerance(cost)  # where there are several networks, they are sums in two orders
     return written if same else None
-
-
-def encoded(text: str) -> bytes:
-    """A text as it is written to a file. A file name need not be Unicode; what is not comes out as JSON writes it."""
-    return text.encode("utf-8", "backslashreplace")

@@ -17,7 +17,7 @@ from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.version import __version__
 from extbnsl.data import Data, Numbers
-from extbnsl.files.atomic import Content, write_atomically, write_failure
+from extbnsl.files.atomic import Content, encoded, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, RESULT, is_of_some
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.described import Described
@@ -31,7 +31,6 @@ from extbnsl.results.bootstrap import Bootstrap
 from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.facts import notebook_html
 from extbnsl.results.outputs import described, files_beside
-from extbnsl.results.reading import encoded
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -173,7 +172,7 @@ class Result:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
         computed before it is taken."""
         yield RESULT, encoded(f"{json_text(document, indent=1)}\n")
-        yield from files_beside(document, self.network, self.dataset)
+        yield from files_beside(document, self.network, self.dataset, self.claim)
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of `result.json`, as JSON values.

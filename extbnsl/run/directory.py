@@ -35,13 +35,20 @@ from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.sentences import Mention
 from extbnsl.files import manifest as manifests
 from extbnsl.files import names
-from extbnsl.files.atomic import Content, is_folder, open_regular, synchronise_folder, write_atomically, write_failure
+from extbnsl.files.atomic import (
+    Content,
+    encoded,
+    is_folder,
+    open_regular,
+    synchronise_folder,
+    write_atomically,
+    write_failure,
+)
 from extbnsl.files.lock import hold, left_by_a_run
 from extbnsl.files.manifest import entries, remove_debris
 from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
 from extbnsl.files.store import Scratch, is_marked, remove_folders
 from extbnsl.files.store import remove_scratch as remove_scratch_folder
-from extbnsl.results.reading import encoded
 
 
 class RunDirectory:
@@ -54,6 +61,7 @@ class RunDirectory:
         self.path = path
         self._made = made
         self._new = new
+        self.begun = False  # whether the directory belongs to this run already
         self._logs: dict[str, int] = {}
         self._early: list[tuple[str, str]] = []
         self._lock, self.warnings = hold(path)
@@ -65,20 +73,16 @@ class RunDirectory:
         """
         if self.begun:
             return
-        if self._new:
+        if self._made:
+            with contextlib.suppress(InputError):  # its parent may be one that must not be opened
+                synchronise_folder(self.path.absolute().parent)
+        elif self._new:
             remove_run(self.path)
-            if self._made:
-                with contextlib.suppress(InputError):  # its parent may be one that must not be opened
-                    synchronise_folder(self.path.absolute().parent)
         self._logs = {name: _open_log(self.path / name) for name in LOGS}
+        self.begun = True
         for log, line in self._early:
             self.append(log, line)
         self._early.clear()
-
-    @property
-    def begun(self) -> bool:
-        """Whether the directory belongs to this run already."""
-        return bool(self._logs)
 
     def append(self, log: str, line: str) -> None:
         """Add a line to one of the logs, which get it when they are begun; when the disk is full, it is lost."""
@@ -132,8 +136,22 @@ def create(path: Path | None, source: str, overwrite: bool = False, scratch_dir:
     """
     if scratch_dir is not None:
         _check_scratch_dir(scratch_dir)
-    path, made = _make(path, source, overwrite)
-    return RunDirectory(path, made=made, new=True)
+    stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
+    numbered = path is None and not overwrite  # the first name that is free
+    own = path or Path(f"{stem}.run")
+    for number in itertools.count(2):
+        try:
+            own.mkdir()
+            return RunDirectory(own, made=True, new=True)
+        except FileExistsError:
+            if not numbered:
+                break
+            own = Path(f"{stem}-{number}.run")
+        except OSError as error:
+            raise write_failure(own.absolute() if numbered else own, error) from error
+    _check_free(own, overwrite)
+    _check_writable(own)
+    return RunDirectory(own, made=False, new=True)
 
 
 def reopen(path: Path) -> RunDirectory:
@@ -149,26 +167,6 @@ def reopen(path: Path) -> RunDirectory:
 def resume_command(path: Path) -> str:
     """The shell line that goes on with the run in `path`."""
     return f"extbnsl resume {shlex.quote(str(path))}"
-
-
-def _make(path: Path | None, source: str, overwrite: bool) -> tuple[Path, bool]:
-    """A directory that a new run may have, and whether it was made for it."""
-    stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
-    numbered = path is None and not overwrite  # the first name that is free
-    own = path or Path(f"{stem}.run")
-    for number in itertools.count(2):
-        try:
-            own.mkdir()
-            return own, True
-        except FileExistsError:
-            if not numbered:
-                break
-            own = Path(f"{stem}-{number}.run")
-        except OSError as error:
-            raise write_failure(own.absolute() if numbered else own, error) from error
-    _check_free(own, overwrite)
-    _check_writable(own)
-    return own, False
 
 
 def _check_free(path: Path, overwrite: bool) -> None:

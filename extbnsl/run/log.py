@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extbnsl.core.claims import OPTIMAL
 from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import lines_of
 from extbnsl.files.names import EVENTS_LOG
-from extbnsl.run.status import finished_result
 
 LAYER_FIGURES = ("component", "layer", "generated", "kept", "memory", "disk", "rss_bytes")  # of LayerEnded
 MOST_BYTES = 1 << 36  # of a log: years of a run
@@ -81,7 +79,7 @@ def read_layers(path: Path) -> list[dict[str, int]]:
     """What the log of the run in `path` has of each layer, by component and layer: LAYER_FIGURES by their names.
 
     Of a layer that was generated again after a resume the last time counts. Lines that are torn are passed over.
-    Raises InputError if there is no log or no layer in it, RunDirectoryError if it is no file.
+    Raises InputError if there is no log, RunDirectoryError if it is no file.
     """
     log = path / EVENTS_LOG
     try:
@@ -92,8 +90,4 @@ def read_layers(path: Path) -> list[dict[str, int]]:
         }
     except OSError as error:
         raise InputError(f"{log} cannot be read: {error.strerror}.") from error
-    if not layers:
-        if (finished_result(path) or {}).get("status") == OPTIMAL:
-            raise InputError(f"{path} was proved before any search: there are no layers to draw.")
-        raise InputError(f"{log} has no finished layer in it; there is nothing to draw.")
     return [layers[key] for key in sorted(layers)]

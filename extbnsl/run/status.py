@@ -25,7 +25,6 @@ from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_mo
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, peak_rss
 from extbnsl.results.facts import Fact, bounds_told
-from extbnsl.results.reading import network_written, read_result
 from extbnsl.run.directory import check_run, resume_command
 from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
 
@@ -56,6 +55,7 @@ class StatusFile:
         self._clock = clock
         self._lock = threading.Lock()
         self._written = -math.inf
+        self.has_layers = False  # whether a layer has ended
         self._told: dict[str, Any] = dict.fromkeys(_KINDS)
         self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
 
@@ -70,9 +70,10 @@ class StatusFile:
                 case LayerAdvanced():
                     self._told |= {"done": event.done, "memory": event.memory, "disk": event.disk}
                 case LayerEnded():
+                    self.has_layers = True
                     self._told |= dataclasses.asdict(event) | {"done": 0.0}
                 case Committed():
-                    self._told |= {"committed": self._elapsed(), "disk": event.disk}
+                    self._told |= {"committed": round(self._clock(), 3), "disk": event.disk}
             turn = isinstance(event, StageStarted | StageEnded | LayerEnded)
             self._write_after(END_SECONDS if turn else WRITE_SECONDS)
 
@@ -90,13 +91,10 @@ class StatusFile:
     def _write_after(self, seconds: float) -> None:
         if self._clock() - self._written >= seconds:
             self._written = self._clock()
-            now = {"updated": utc_now(), "elapsed": self._elapsed()}
+            now = {"updated": utc_now(), "elapsed": round(self._clock(), 3)}
             if compiled := compiling_told():
                 now["doing"] = compiled
             self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))
-
-    def _elapsed(self) -> float:
-        return round(self._clock(), 3)
 
 
 @dataclass(frozen=True)
@@ -124,6 +122,8 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
 
     Raises InputError if `path` is no run directory.
     """
+    from extbnsl.results.reading import network_written, read_result
+
     check_run(path)
     notes: list[str] = []
     lock = holder(path)
@@ -183,6 +183,8 @@ def _found_better(result: Mapping[str, Any], state: RunState) -> bool:
 
 def finished_result(path: Path) -> dict[str, Any] | None:
     """The document of result.json if it is the last word on the run in `path`."""
+    from extbnsl.results.reading import read_result
+
     result: dict[str, Any] | None = _noted([], lambda: read_result(path))
     return result if finished(result, _noted([], lambda: read_manifest(path))) else None
 

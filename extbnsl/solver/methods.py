@@ -1,11 +1,16 @@
-"""How networks of thousands of variables are looked for, and how many resamples are asked for. Light: the command line
-imports this for the words."""
+"""What finds a network, how networks of thousands of variables are looked for, and how many resamples are asked for.
+Light: the command line imports this for the words."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from extbnsl.core.options import Option, Options
 from extbnsl.proof.methods import SEED
+
+BFBNB = "bfbnb"  # that of `solve` itself: external-memory frontier breadth-first branch and bound
+PUBLISHED = ("dp", "layered-dp", "astar", "dfbnb", "cycles", "ilp")  # to compare with, as are
+PROGRAMS = ("gobnilp", "urlearning", "blip", "bene", "pgmpy", "pomegranate")  # of other people
+METHODS = (BFBNB, *PUBLISHED, *PROGRAMS)
 
 AUTO = "auto"  # counting where that comes to its end, or else independence
 INDEPENDENCE = "independence"

@@ -8,7 +8,8 @@ import pytest
 from fakes import HOSTILE, fake_networks, fake_result
 from runs import stopped
 
-from extbnsl.cli.summary import final_line, summary
+from extbnsl.cli.session import final_line
+from extbnsl.cli.summary import summary
 from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.figures import format_share

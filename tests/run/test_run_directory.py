@@ -14,6 +14,7 @@ from cases import from_array
 from patching import forbidden
 from runs import commit, stopped
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.files import lock
 from extbnsl.files.names import OUTPUTS
@@ -326,7 +327,7 @@ def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, failing):
 
 def outputs(document, network, dataset):
     """The files of a result of which nothing else is known."""
-    return Result.files(types.SimpleNamespace(network=network, dataset=dataset), document)
+    return Result.files(types.SimpleNamespace(network=network, dataset=dataset, claim=Claim()), document)
 
 
 DOCUMENT = {"score": "mdl", "cost": 1.5, "lower_bound": float("-inf"), "nodes": np.int64(3)}

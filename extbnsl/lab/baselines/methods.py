@@ -12,10 +12,9 @@ from extbnsl.core.options import Option, Options
 from extbnsl.kbest.scope import Scope
 from extbnsl.parents.ordered.methods import SUZUKI, OrderMethods
 from extbnsl.proof.methods import LOWER_BOUND, SEED, Methods
-from extbnsl.solver.methods import ApproximateMethods, Resamples
+from extbnsl.solver.methods import BFBNB, ApproximateMethods, Resamples
 
 WORD_BITS = 64  # of a varset that is one number
-BFBNB = "bfbnb"  # that of `solve` itself: external-memory frontier breadth-first branch and bound
 
 
 class Baseline(NamedTuple):
@@ -51,7 +50,6 @@ EXTERNAL = {
     "pgmpy": External(False),
     "pomegranate": External(False),
 }
-METHODS = (BFBNB, *BASELINES, *EXTERNAL)
 BN_GRAPH = "bn-graph"  # of the k best networks
 RANKING_METHODS = (BFBNB, BN_GRAPH)
 SWAPS = ("obs", "asobs")  # searches over the orders of thousands of variables, of `ApproximateMethods`

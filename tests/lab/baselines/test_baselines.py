@@ -13,9 +13,10 @@ from real import assert_proved, optima
 import extbnsl
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim, tolerance
 from extbnsl.core.errors import InputError
-from extbnsl.lab.baselines.methods import BASELINES, BaselineMethods, methods_named
+from extbnsl.lab.baselines.methods import BASELINES, EXTERNAL, BaselineMethods, methods_named
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import LOWER_BOUNDS, Methods
+from extbnsl.solver.methods import PROGRAMS, PUBLISHED
 from extbnsl.verify.verdict import verify
 
 WAYS = [
@@ -162,6 +163,10 @@ def test_many_variables(way):
     with pytest.raises(InputError, match="is for 64 variables at most, and there are 73"):
         found(data, way, observer=told.append)
     assert not told
+
+
+def test_the_command_line_has_the_names_of_all():
+    assert (tuple(BASELINES), tuple(EXTERNAL)) == (PUBLISHED, PROGRAMS)
 
 
 @pytest.mark.parametrize("name", BASELINES)
