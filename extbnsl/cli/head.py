@@ -48,7 +48,9 @@ def head(problem: "Data | LocalScores", asked: Asked) -> Iterator[str]:
     if options:
         yield f"options: {', '.join(options)}"
     granted = asked.budgets.granted(place.folder, place.held)
-    memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
+    memory = f"{format_size(granted.memory)} of memory"
+    if asked.budgets.memory:  # else it is less than the machine has
+        memory += beyond_machine(granted.memory)
     disk = "no disk"
     if granted.disk:
         disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,11 +55,6 @@ def read_problem(
             make: Any = measured if is_of_numbers(score) else prepare
             problem = read_file(make, path, DataOptions(**given), reading)
     return problem, replace(budgets, spent=time.monotonic() - began)
-
-
-def read_input(given: argparse.Namespace, budgets: Budgets) -> tuple[Any, Budgets]:
-    """What a command is given to learn from, as `read_problem`."""
-    return read_problem(given.data, data_options(given), budgets, given.quiet, given.score)
 
 
 def is_standard_input(path: str) -> bool:
@@ -112,7 +107,7 @@ SHARED: dict[str, dict[str, Any]] = {
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
 T = TypeVar("T")
-AS_BEFORE = tuple(name for name in declared(Budgets) if name != "time_limit")  # for `resume`, unless others are given
+AS_BEFORE = ("memory", "disk", "threads")  # for `resume`, unless others are given
 
 
 def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -170,37 +165,28 @@ def add_options(
 
 
 def _add_option(parser: argparse._ActionsContainer, one: Declared, default: str) -> None:
-    option, flags = one.option, [one.flag, *(f"--{name}" for name in one.option.aliases)]
+    option, flags = one.option, [one.flag, *map("--{}".format, one.option.aliases)]
+    negated = [flag.replace("--", "--no-", 1) for flag in flags]
     usage = f"{option.usage} (default: {default})" if default else option.usage
     settings: dict[str, Any] = {"help": usage, "default": one.default, "dest": one.name}
+    off = settings | {"action": "store_false", "help": option.off}
+    added = [(flags, settings)]
     if one.kind is bool and one.optional and option.off:
         parser = parser.add_mutually_exclusive_group()
-        negative = {"action": "store_false", "default": None, "dest": one.name, "help": option.off}
-        _declare(parser, _negated(flags), one, negative)
         settings["action"] = "store_true"
+        added = [(negated, off), (flags, settings)]
     elif one.kind is bool and one.optional:
         settings["action"] = argparse.BooleanOptionalAction
     elif one.kind is bool and one.default:
-        flags = _negated(flags)
-        settings |= {"action": "store_false", "help": option.off}
+        added = [(negated, off)]
     elif one.kind is bool:
         settings["action"] = "store_true"
     else:
         settings |= {"metavar": option.metavar or None, "choices": option.choices or None, "type": _reader(one)}
         settings |= {"action": "append"} if option.repeated else {}
-    _declare(parser, flags, one, settings)
-
-
-def _declare(
-    parser: argparse._ActionsContainer, flags: Iterable[str], one: Declared, settings: Mapping[str, Any]
-) -> None:
-    """Add an action that knows of which option it is, for whoever writes pages."""
-    made: Any = parser.add_argument(*flags, **settings)
-    made.declared = one
-
-
-def _negated(flags: Iterable[str]) -> list[str]:
-    return [flag.replace("--", "--no-", 1) for flag in flags]
+    for names, said in added:
+        made: Any = parser.add_argument(*names, **said)
+        made.declared = one  # for whoever writes pages
 
 
 def _reader(one: Declared) -> Callable[[str], Any] | None:
@@ -248,8 +234,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
     """What was given of the options that `add_data` adds, as JSON scalars: of options that were repeated, one text with
     commas."""
-    given = {name: getattr(options, name) for name in declared(DataOptions)}
-    return {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}
+    given = {}
+    for name in declared(DataOptions):
+        value = getattr(options, name)
+        given[name] = ",".join(value) if isinstance(value, list) else value
+    return given
 
 
 def remembered(given: argparse.Namespace) -> Remembered:

@@ -91,7 +91,7 @@ def encode(value: Any, writers: Writers | None = None) -> Any:
     if _is_record(kind):
         return {
             name: encode(getattr(value, name), writers)
-            for name, marks in _marks(kind).items()
+            for name, (_, marks) in _fields(kind).items()
             if UNKEPT not in marks and IN_FILE not in marks
         }
     if isinstance(value, Mapping):
@@ -109,7 +109,7 @@ def arrays_of(value: Any, place: str = "") -> "Iterator[tuple[str, NDArray[Any]]
     """The arrays of a value that lie in a file, by their places in it."""
     kind: Any = type(value)
     if _is_record(kind):
-        for name, marks in _marks(kind).items():
+        for name, (_, marks) in _fields(kind).items():
             item = getattr(value, name)
             if IN_FILE in marks and item is not None:
                 yield place + name, item
@@ -144,18 +144,11 @@ def decode_some(kinds: Mapping[str, Any], value: Any) -> dict[str, Any]:
 
 
 @functools.cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """The types of the fields of a dataclass or NamedTuple."""
+def _fields(kind: Any) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """The type of each field of a dataclass or NamedTuple, and what is said of it beside its type."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    if dataclasses.is_dataclass(kind):
-        return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
-    return hints
-
-
-@functools.cache
-def _marks(kind: Any) -> dict[str, tuple[Any, ...]]:
-    """What is said of each field beside its type."""
-    return {name: getattr(hint, "__metadata__", ()) for name, hint in _hints(kind).items()}
+    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else list(hints)
+    return {name: (hints[name], getattr(hints[name], "__metadata__", ())) for name in names}
 
 
 @functools.cache
@@ -307,14 +300,14 @@ def _of_class(kind: Any) -> Reader:
 def _read_fields(kind: Any, value: Any, source: _Source, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Misfit
-    marks, found = _marks(kind), {}
+    fields, found = _fields(kind), {}
     for name in value:
-        if UNKEPT in marks.get(name, (UNKEPT,)) or IN_FILE in marks[name]:
+        if name not in fields or UNKEPT in fields[name][1] or IN_FILE in fields[name][1]:
             raise Misfit(name)
-    for name, hint in _hints(kind).items():
-        if UNKEPT in marks[name]:
+    for name, (hint, marks) in fields.items():
+        if UNKEPT in marks:
             continue
-        if IN_FILE not in marks[name] and name not in value:
+        if IN_FILE not in marks and name not in value:
             raise Misfit(name)
         found[name] = _inside(name, _reader(hint), value.get(name), source, place)
     return found

@@ -15,7 +15,7 @@ What it says of a run of any kind is a `RunState`, in which what the run itself 
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -125,7 +125,7 @@ class _Seal:
     checksum: str
 
 
-_SEAL = tuple(field.name for field in fields(_Seal))
+_SEAL = tuple(_Seal.__annotations__)
 
 
 @dataclass(frozen=True)
@@ -145,13 +145,6 @@ class Manifest:
         """Where the arrays of the run in `folder` are."""
         return folder if self.scratch is None else self.scratch.folder
 
-    def check(self) -> None:
-        """Assert that it is one that `read_manifest` will take: every file has a name of a run, and one of its own."""
-        found = [file.name for file in self.files]
-        assert len(set(found)) == len(found), "no name twice"
-        assert all(map(names.is_arrays, found)), "names that are minted"
-        assert self.scratch is None or names.is_scratch_path(self.scratch.path), "a scratch folder as it is minted"
-
 
 def commit(folder: Path, store: Store, manifest: Manifest) -> None:
     """Make `manifest` the checkpoint of the run directory `folder`, on disk when this returns.
@@ -162,12 +155,16 @@ def commit(folder: Path, store: Store, manifest: Manifest) -> None:
     BudgetError if the disk is full, InputError if something cannot be written. Costs a synchronisation for each file
     that is new.
     """
-    manifest.check()
+    found = {file.name for file in manifest.files}  # what `read_manifest` will take
+    assert len(found) == len(manifest.files), "no name twice"
+    assert all(map(names.is_arrays, found)), "names that are minted"
+    scratch = manifest.scratch
+    assert scratch is None or names.is_scratch_path(scratch.path), "a scratch folder as it is minted"
     store.synchronise(manifest.files)
     document = {"format_version": FORMAT_VERSION, "extbnsl": __version__, **encode(manifest)}
     write_atomically(folder / MANIFEST, _sealed(document))
-    if manifest.scratch is not None and not manifest.files:
-        make_scratch(manifest.scratch)
+    if scratch is not None and not manifest.files:
+        make_scratch(scratch)
     store.keep_only(manifest.files)
 
 

@@ -192,8 +192,7 @@ class Store:
 
     def keep_only(self, files: Iterable[StoredFile]) -> None:
         """Delete every known file but these; what cannot be deleted stays counted."""
-        kept = {file.name for file in files}
-        for name in [name for name in self._known if name not in kept]:
+        for name in self._known.keys() - {file.name for file in files}:
             try:
                 (self.folder / name).unlink(missing_ok=True)
             except OSError:

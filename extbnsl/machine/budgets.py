@@ -6,6 +6,7 @@ when asked about the running process; everything else here needs the standard li
 
 import contextlib
 import ctypes
+import itertools
 import math
 import os
 import re
@@ -165,7 +166,9 @@ class Granted:
 
     def document(self) -> dict[str, Any]:
         """What was granted, as JSON values."""
-        return {name: value for name, value in asdict(self).items() if name != "spent"}
+        document = asdict(self)
+        del document["spent"]
+        return document
 
 
 @dataclass(frozen=True)
@@ -189,16 +192,33 @@ class Deadline:
 
 
 def default_threads(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
-    """Processors that this process may run on, or its control group's quota (rounded up) if that is less."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, math.ceil(min(allowed, _quota(cgroups, membership))))
+    """Processors that this process may run on, or what its control groups grant if that is less: the time per second of
+    so many, rounded up."""
+    allowed: float = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for folder in _groups("cpu", cgroups, membership):
+        if (folder / "cpu.max").exists():
+            granted, _, period = _text(folder / "cpu.max").partition(" ")
+        else:
+            granted, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
+        if granted.strip().isdigit() and period.strip().isdigit() and int(period) > 0:  # 'max' and -1: no limit
+            allowed = min(allowed, int(granted) / int(period))
+    return max(1, math.ceil(allowed))
 
 
 def default_memory(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
     """Three quarters of the bytes that the machine, or a control group with a lower limit, has free."""
     import psutil
 
-    return int(min(psutil.virtual_memory().available, _group_memory(cgroups, membership)) * 3 / 4)
+    free = psutil.virtual_memory().available
+    for folder in _groups("memory", cgroups, membership):
+        if (folder / "memory.max").exists():
+            limit, usage, prefix = _text(folder / "memory.max"), _text(folder / "memory.current"), ""
+        else:
+            limit, usage = _text(folder / "memory.limit_in_bytes"), _text(folder / "memory.usage_in_bytes")
+            prefix = "total_"  # the first version counts a group's children apart
+        if limit.strip().isdigit() and usage.strip().isdigit():
+            free = min(free, max(0, int(limit) - int(usage) + _reclaimable(folder / "memory.stat", prefix)))
+    return int(free * 3 / 4)
 
 
 def machine_memory() -> int:
@@ -286,38 +306,14 @@ def cpu_seconds() -> float:
     return time.process_time()
 
 
-def _quota(cgroups: Path, membership: Path) -> float:
-    """Processors' worth of time per second that the control groups grant; infinity without a limit."""
-    quota = math.inf
-    for folder in _groups("cpu", cgroups, membership):
-        if (folder / "cpu.max").exists():
-            granted, _, period = _text(folder / "cpu.max").partition(" ")
-        else:
-            granted, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
-        if granted.strip().isdigit() and period.strip().isdigit() and int(period) > 0:  # 'max' and -1: no limit
-            quota = min(quota, int(granted) / int(period))
-    return quota
-
-
-def _group_memory(cgroups: Path, membership: Path) -> float:
-    """Bytes that the control groups still grant; infinity without a limit."""
-    free = math.inf
-    for folder in _groups("memory", cgroups, membership):
-        if (folder / "memory.max").exists():
-            limit, usage, prefix = _text(folder / "memory.max"), _text(folder / "memory.current"), ""
-        else:
-            limit, usage = _text(folder / "memory.limit_in_bytes"), _text(folder / "memory.usage_in_bytes")
-            prefix = "total_"  # the first version counts a group's children apart
-        if limit.strip().isdigit() and usage.strip().isdigit():
-            free = min(free, max(0, int(limit) - int(usage) + _reclaimable(folder / "memory.stat", prefix)))
-    return free
-
-
 def _reclaimable(stat: Path, prefix: str) -> int:
     """Bytes of cache that the kernel gives back before it refuses memory; shared memory is not in it."""
-    counts = dict(line.split()[:2] for line in _text(stat).splitlines() if len(line.split()) >= 2)
     kinds = (f"{prefix}active_file", f"{prefix}inactive_file", "slab_reclaimable")
-    return sum(int(counts.get(kind, 0)) for kind in kinds)
+    size = 0
+    for line in _text(stat).splitlines():
+        words = line.split()
+        size += int(words[1]) if len(words) > 1 and words[0] in kinds else 0
+    return size
 
 
 def _groups(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
@@ -336,8 +332,9 @@ def _groups(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
         else:
             continue
         own = Path(path.lstrip("/"))
-        for root in roots:
-            yield from (root / group for group in (own, *own.parents) if (root / group).is_dir())
+        for root, group in itertools.product(roots, (own, *own.parents)):
+            if (root / group).is_dir():
+                yield root / group
 
 
 def _text(path: Path) -> str:

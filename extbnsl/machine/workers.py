@@ -167,16 +167,15 @@ class Workers:
 
     def run(self, task: Callable[..., T], *arguments: Any) -> T:
         """task(*arguments), in a thread that does what the calling thread would do: it waits behind no other task."""
-        return self._results([self._aside.submit(task, *arguments)])[0]
+        futures = [self._aside.submit(task, *arguments)]
+        with self._giving_up(futures):
+            return self._await(futures)[0]
 
     def map(self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
         """task(*a) for each a in `arguments`, results in their order whatever the number of threads."""
-        return self._results([self._pool.submit(task, *a) for a in arguments])
-
-    def _results(self, futures: list[Future[T]]) -> list[T]:
+        futures = [self._pool.submit(task, *a) for a in arguments]
         with self._giving_up(futures):
-            self._await(futures)
-        return [future.result() for future in futures]
+            return self._await(futures)
 
     def stream(
         self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]], ahead: int, forget: Callable[[T], None]
@@ -193,8 +192,8 @@ class Workers:
             with self._giving_up(futures):
                 while True:
                     if len(futures) <= enough:
-                        more = itertools.islice(waiting, ahead - len(futures))
-                        futures.extend(self._pool.submit(task, *a) for a in more)
+                        for a in itertools.islice(waiting, ahead - len(futures)):
+                            futures.append(self._pool.submit(task, *a))
                     if not futures:
                         return
                     if not futures[0].done():
@@ -231,14 +230,15 @@ class Workers:
         self._aside.shutdown(wait=False)
         self._pool, self._aside, self.halt = _Threads(self.threads), _Threads(1), unhalted()
 
-    def _await(self, futures: list[Future[T]]) -> None:
-        """Wait for all; the first failure is raised at once."""
+    def _await(self, futures: list[Future[T]]) -> list[T]:
+        """The results of all, waited for; the first failure is raised at once."""
         pending: set[Future[T]] = set(futures)
         while pending:
             self.check()
             done, pending = wait(pending, POLL_SECONDS, FIRST_EXCEPTION)
             for future in done:
                 future.result()
+        return [future.result() for future in futures]
 
 
 def chunks(total: int, size: int, first: int = 0) -> list[tuple[int, int]]:

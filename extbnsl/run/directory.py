@@ -78,7 +78,8 @@ class RunDirectory:
                 synchronise_folder(self.path.absolute().parent)
         elif self._new:
             remove_run(self.path)
-        self._logs = {name: _open_log(self.path / name) for name in LOGS}
+        for name in LOGS:
+            self._logs[name] = _open_log(self.path / name)
         self.begun = True
         for log, line in self._early:
             self.append(log, line)

@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TextIO
@@ -122,16 +122,6 @@ def run_clock(seconds_before: float = 0.0) -> Clock:
     return lambda: time.monotonic() - began
 
 
-def only_warnings(write: Writer) -> Observer:
-    """An observer that writes warnings and nothing else."""
-
-    def observe(event: Event) -> None:
-        if isinstance(event, Warned):
-            write(wrapped(f"warning: {event.message}"))
-
-    return observe
-
-
 def json_lines(write: Writer, clock: Clock) -> Observer:
     """An observer that writes each event as one JSON object; of the advances, one in ADVANCE_SECONDS.
 
@@ -176,7 +166,7 @@ class Table:
         self._doing = Doing("starting", self._spoken)
         self._said, self._repeats = "", 0
         self._disk = 0
-        self._rows = Rows(clock)
+        self._rows = Rows(self._say, clock)
 
     def __call__(self, event: Event) -> None:
         """Write what there is to say about `event`."""
@@ -185,21 +175,22 @@ class Table:
             if not (isinstance(event, IncumbentFound) and self._rows.begun):
                 self._doing = self._doing.after(event, self._clock())
             if isinstance(event, StageStarted | StageEnded):
-                self._say_all(self._rows.end())
+                self._rows.end()
             match event:
                 case StageEnded():
                     self._say(wrapped(f"{stage_title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
                 case IncumbentFound():
                     self._rows.better = True
                 case LayerEnded():
-                    self._say_all(self._rows.add(event, self._elapsed()))
+                    self._rows.add(event, self._elapsed())
                 case Committed():
                     self._rows.committed = True
                 case Warned():
                     self._say(wrapped(f"warning: {event.message}"))
-            if isinstance(event, StageStarted | StageAdvanced | LayerAdvanced | LayerEnded):
-                self._show_doing()
-            if isinstance(event, StageAdvanced | IncumbentFound) and not self._rows.begun:
+            if self._show is not None:
+                if isinstance(event, StageStarted | StageAdvanced | LayerAdvanced | LayerEnded):
+                    self._show_doing(self._show)
+            elif isinstance(event, StageAdvanced | IncumbentFound) and not self._rows.begun:
                 self._say_doing_after(ADVANCE_SECONDS)
             elif isinstance(event, LayerAdvanced):
                 self._say_doing_after(SILENCE_SECONDS)
@@ -207,19 +198,19 @@ class Table:
     def beat(self) -> None:
         """Write the row that waits, if it is time; what goes on, if nothing was written for SILENCE_SECONDS."""
         with self._lock:
-            self._say_all(self._rows.due())
-            self._show_doing()
-            self._say_doing_after(SILENCE_SECONDS)
+            self._rows.due()
+            if self._show is not None:
+                self._show_doing(self._show)
+            else:
+                self._say_doing_after(SILENCE_SECONDS)
 
     def end(self) -> None:
         """Write the row that waits, if there is one: nothing else will come."""
         with self._lock:
-            self._say_all(self._rows.end())
+            self._rows.end()
 
     def _say_doing_after(self, seconds: float) -> None:
         """Say what goes on unless something was said less than `seconds` ago; twice as rarely each time it is equal."""
-        if self._show is not None:
-            return
         text = compiling_told() or self._doing.text
         same = text == self._said
         if self._clock() - self._spoken >= (SILENCE_SECONDS * 2**self._repeats if same else seconds):
@@ -227,11 +218,11 @@ class Table:
             self._say(wrapped(self._doing_told()))
             self._said, self._repeats = said, repeats
 
-    def _show_doing(self) -> None:
+    def _show_doing(self, show: Writer) -> None:
         """Show what goes on in place, unless that was done a moment ago."""
-        if self._show is not None and self._clock() - self._shown >= SHOW_SECONDS:
+        if self._clock() - self._shown >= SHOW_SECONDS:
             self._shown = self._clock()
-            self._show(self._doing_told())
+            show(self._doing_told())
 
     def _doing_told(self) -> str:
         left = self._doing.seconds_left(self._clock())
@@ -239,10 +230,6 @@ class Table:
         disk = f"disk {format_size(self._disk)}, " if self._disk else ""
         told = compiling_told() or self._doing.text + end
         return f"{told} (memory {format_size(current_rss())}, {disk}{self._elapsed()})"
-
-    def _say_all(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self._say(line)
 
     def _say(self, line: str) -> None:
         self._spoken, self._said, self._repeats = self._clock(), "", 0
@@ -297,41 +284,37 @@ class Doing:
 class Rows:
     """The rows of the tables of layers; `begun` within one of them. Set `committed` and `better` when that happens."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, write: Writer, clock: Clock) -> None:
         self.begun = self.committed = self.better = False
-        self._clock = clock
+        self._write, self._clock = write, clock
         self._explained = False
         self._waiting: str | None = None
         self._written = -math.inf
         self._spilled = False
 
-    def add(self, event: LayerEnded, elapsed: str) -> Iterator[str]:
-        """The lines to write now that a layer has ended."""
+    def add(self, event: LayerEnded, elapsed: str) -> None:
+        """Write what there is to say now that a layer has ended."""
         if not self.begun:
-            yield from () if self._explained else LEGEND
-            yield HEADER
+            for line in (HEADER,) if self._explained else (*LEGEND, HEADER):
+                self._write(line)
             self.begun = self._explained = True
             self._written = -math.inf
         self._spilled |= event.spilled > 0
         shown = (("S", self._spilled), ("C", self.committed), ("*", self.better))
         self._waiting = _layer_line(event, "".join(mark if true else " " for mark, true in shown), elapsed)
-        yield from self.due()
+        self.due()
 
-    def due(self) -> Iterator[str]:
-        """The row that waits, if the one before is old enough."""
-        if self._clock() - self._written >= ROW_SECONDS:
-            yield from self._flushed()
-
-    def end(self) -> Iterator[str]:
-        """The last row of the table, if there is one that waits."""
-        yield from self._flushed()
-        self.begun = False
-
-    def _flushed(self) -> Iterator[str]:
-        if self._waiting is not None:
-            yield self._waiting
+    def due(self, after: float = ROW_SECONDS) -> None:
+        """Write the row that waits, if there is one and the one before is so many seconds old."""
+        if self._waiting is not None and self._clock() - self._written >= after:
+            self._write(self._waiting)
             self._waiting, self._written = None, self._clock()
             self.committed = self.better = self._spilled = False
+
+    def end(self) -> None:
+        """Write the last row of the table, if there is one that waits."""
+        self.due(0.0)
+        self.begun = False
 
 
 @contextlib.contextmanager
@@ -433,7 +416,12 @@ def told_on(stream: TextIO, quiet: bool = False, clock: Clock | None = None) -> 
     in_place = not quiet and is_screen(stream)
     screen = Screen(stream, in_place)
     if quiet:
-        yield only_warnings(screen.write)
+
+        def warn(event: Event) -> None:
+            if isinstance(event, Warned):
+                screen.write(wrapped(f"warning: {event.message}"))
+
+        yield warn
         return
     table = Table(screen.write, clock or run_clock(), screen.show if in_place else None)
     try:
