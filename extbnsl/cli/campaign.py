@@ -15,7 +15,7 @@ from extbnsl.cli.session import STOPPED
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import fitted, in_full
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.run.progress import clearing
+from extbnsl.run.screen import clearing
 
 if TYPE_CHECKING:
     from extbnsl.lab.campaign.reading import Asked
@@ -112,7 +112,7 @@ def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
             for row in rows_of(asked.runs, place):
                 if row.failed:
                     forget(place.record(row.run))
-        interrupts.arm(f"{clearing(given.quiet)}{fitted(STOPPING, sys.stderr)}", kill_all)
+        interrupts.arm(f"{'' if given.quiet else clearing()}{fitted(STOPPING, sys.stderr)}", kill_all)
         if not given.report:
             hired = here(given.jobs, place, interrupts.stop)
             if given.cluster:

@@ -1,6 +1,7 @@
 """`extbnsl estimate`: tell what a solve would need, before it is begun."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from extbnsl.cli import options, session
@@ -50,13 +51,12 @@ def run(given: argparse.Namespace) -> int:
     methods = options.options_of(Methods, given)
     with (
         Interrupts() as interrupts,
-        session.without_run(given, methods, interrupts, STOPPING, run_folder=Path()) as (problem, asked, observer),
+        session.without_run(given, methods, interrupts, STOPPING, run_folder=Path()) as (asked, observer),
     ):
         from extbnsl.cli.outlook import document, lines
         from extbnsl.solver.estimate import estimate
-        from extbnsl.solver.opening import Request
 
-        wanted = asked._replace(place=Place(scratch_dir=given.scratch_dir))
-        found = estimate(Request(problem, *wanted), effort=given.effort, observer=observer, stop=interrupts.stop)
+        wanted = replace(asked, place=Place(scratch_dir=given.scratch_dir))
+        found = estimate(wanted, effort=given.effort, observer=observer, stop=interrupts.stop)
     say(json_text(document(found), indent=1) if given.json else "\n".join(lines(found)))
     return 0

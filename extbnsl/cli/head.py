@@ -4,45 +4,32 @@ import os
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from extbnsl.core.claims import Claim
 from extbnsl.core.figures import counted, format_size, format_time
 from extbnsl.core.options import Options
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
-from extbnsl.machine.budgets import Budgets, free_disk, machine_memory
-from extbnsl.solver.place import Place
+from extbnsl.machine.budgets import free_disk, machine_memory
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.scores.local import LocalScores
+    from extbnsl.solver.opening import Request
 
 
-class Asked(NamedTuple):
-    """What is asked of a session: the methods say whether of `solve`, `approximate`, `order` or a published method, a
-    scope of `kbest`, or of `solve` with resamples; of `order` the scope is the order."""
-
-    claim: Claim
-    methods: Options
-    budgets: Budgets
-    place: Place
-    scope: Any = None
-
-
-def head(problem: "Data | LocalScores", asked: Asked) -> Iterator[str]:
+def head(asked: "Request") -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen
 
     place, remembered = asked.place, asked.place.remember or Remembered("", {})
     yield f"extbnsl {__version__}"
-    yield f"input: {_input(problem, remembered.input)}"
+    yield f"input: {_input(asked.problem, remembered.input)}"
     reading = chosen(remembered.data_options)
     scope = _changed(asked.scope) if isinstance(asked.scope, Options) else ()
-    options = [
-        name if value is True else f"no {name}" if value is False else f"{name} {value}"
-        for name, value in (*scope, *_changed(asked.claim), *_changed(asked.methods), *reading.items())
-    ]
+    options = []
+    for name, value in (*scope, *_changed(asked.claim), *_changed(asked.methods), *reading.items()):
+        options.append(name if value is True else f"no {name}" if value is False else f"{name} {value}")
     if place.compress:
         options.append("compress")
     if options:

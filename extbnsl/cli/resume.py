@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import Asked
 from extbnsl.cli.options import AS_BEFORE, absolute, is_standard_input, read_problem
 from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
 from extbnsl.cli.saying import remark
@@ -158,7 +157,10 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
     run.append(TEXT_LOG, line)
     if not given.quiet:
         remark(line)
-    code = session.solve_in(run, problem, Asked(state.claim, methods, budgets, place, scope), interrupts, given)
+    from extbnsl.solver.opening import Request
+
+    asked = Request(problem, state.claim, methods, budgets, place, scope)
+    code = session.solve_in(run, asked, interrupts, given)
     if remembered.plot is not None:
         draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
     return code

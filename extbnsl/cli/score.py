@@ -57,12 +57,11 @@ def run(given: argparse.Namespace) -> int:
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     place = {"scratch_dir": given.scratch_dir}
-    with session.without_run(given, Methods(), interrupts, STOPPING, **place) as (dataset, asked, observer):
+    with session.without_run(given, Methods(), interrupts, STOPPING, **place) as (asked, observer):
         from extbnsl.machine.workers import Stopped
-        from extbnsl.solver.opening import Request
         from extbnsl.solver.solve import compute_scores
 
         try:
-            return compute_scores(Request(dataset, *asked), observer=observer, stop=interrupts.stop)
+            return compute_scores(asked, observer=observer, stop=interrupts.stop)
         except Stopped:
             raise KeyboardInterrupt from None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.head import Asked, head
+from extbnsl.cli.head import head
 from extbnsl.cli.saying import OUT_OF_MEMORY, fault, say, say_all
 from extbnsl.core.claims import FINISHED, INTERRUPTED
 from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
@@ -29,15 +29,13 @@ from extbnsl.proof.methods import Methods
 from extbnsl.results.facts import sizes_told
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, resume_command
-from extbnsl.run.progress import Clock, clearing
-from extbnsl.run.status import StatusFile
+from extbnsl.run.progress import Clock, StatusFile
 from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
-    from extbnsl.data import Data
     from extbnsl.results.result import Result
-    from extbnsl.scores.local import LocalScores
+    from extbnsl.solver.opening import Request
 
 STOPPED = 10  # the exit code of what can go on
 MOST_LAYERS = 500  # that a result has
@@ -55,8 +53,11 @@ def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) ->
         budgets, reading = options.options_of(Budgets, given), options.data_options(given)
         problem, budgets = options.read_problem(given.data, reading, budgets, given.quiet, given.score)
         place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
-        asked = Asked(options.claim_of(given), methods, budgets, place, scope(problem) if callable(scope) else scope)
-        code = solve_in(run, problem, asked, interrupts, given)
+        claim = options.claim_of(given)
+        from extbnsl.solver.opening import Request
+
+        asked = Request(problem, claim, methods, budgets, place, scope(problem) if callable(scope) else scope)
+        code = solve_in(run, asked, interrupts, given)
         if getattr(given, "plot", None) is not None:
             from extbnsl.cli.plot import draw_after
 
@@ -64,55 +65,51 @@ def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) ->
         return code
 
 
-def solve_in(
-    run: RunDirectory,
-    problem: "Data | LocalScores",
-    asked: Asked,
-    interrupts: Interrupts,
-    given: argparse.Namespace,
-) -> int:
-    """Do with `problem` as asked, write and print the result; the exit code."""
+def solve_in(run: RunDirectory, asked: "Request", interrupts: Interrupts, given: argparse.Namespace) -> int:
+    """Do as asked, write and print the result; the exit code."""
     from extbnsl.data.treatment import chosen
 
     remember, resumed = asked.place.remember, asked.place.resume
     assert remember is not None, "a command has something to remember"
-    find = _finding(problem, asked)
+    find = _finding(asked)
     clock = progress.run_clock(asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds))
-    first = _say_head(problem, asked, given.quiet)
+    first = _say_head(asked, given.quiet)
     give_memory_back()
     status = StatusFile(run.show, clock)
     with _failures_kept(run, status):
-        stopping = clearing(given.quiet) + fitted(_stopping(run, asked.methods), sys.stderr)
+        stopping = _stopping(run, asked.methods, given.quiet)
         with _observed(run, status, first, partial(interrupts.arm, stopping), given.quiet, clock) as observer:
             result = find(observer=observer, stop=interrupts.stop)
         document = result.document({"command": remember.command, "data_options": chosen(remember.data_options)})
         document["stats"]["layers"] = _layers(run.path) if resumed or status.has_layers else []
-        with _printed_if_lost(result, document):
+        try:
             run.write(result.files(document))
+        except BaseException:
+            _print_in_full(result, document)
+            raise
         status.end(result.status)
     return tell(document, run.path, given)
 
 
-def _finding(problem: "Data | LocalScores", asked: Asked) -> "Callable[..., Result]":
+def _finding(asked: "Request") -> "Callable[..., Result]":
     """What finds the result, given an observer and when to stop; InputError if the problem is none for the claim."""
     from extbnsl.solver.families import check_claim
-    from extbnsl.solver.opening import Request
 
-    check_claim(problem, asked.claim)
+    check_claim(asked.problem, asked.claim)
     if isinstance(asked.scope, Resamples):
         from extbnsl.solver.bootstrap import records_of
 
-        records_of(problem, asked.methods)
+        records_of(asked.problem, asked.methods)
     if asked.scope is None and isinstance(asked.methods, Methods):
         from extbnsl.solver.solve import solve
 
-        return partial(solve, Request(problem, *asked))
+        return partial(solve, asked)
     from extbnsl.lab.baselines.methods import OrderMethods, finder
 
     find = finder(asked.methods, asked.scope)
     if isinstance(asked.methods, OrderMethods):
-        return partial(find, Request(problem, *asked._replace(scope=None)), asked.scope)
-    return partial(find, Request(problem, *asked))
+        return partial(find, replace(asked, scope=None), asked.scope)
+    return partial(find, asked)
 
 
 def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -> int:
@@ -122,20 +119,16 @@ def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -
 
         say_all(read_text(folder))
     elif given.quiet:
-        say(final_line(document, folder))
+        say(
+            f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
+            f"{format_cost(document['lower_bound'], 6)}, {sizes_told(document)}, in {folder}"
+        )
     else:
         from extbnsl.cli.summary import summary
+        from extbnsl.run.screen import is_coloured
 
-        say(summary(document, folder, given.print, progress.is_coloured(sys.stdout)))
+        say(summary(document, folder, given.print, is_coloured(sys.stdout)))
     return 0 if document.get("status") in FINISHED else STOPPED
-
-
-def final_line(document: Mapping[str, Any], folder: Path) -> str:
-    """The result in one line."""
-    return (
-        f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
-        f"{format_cost(document['lower_bound'], 6)}, {sizes_told(document)}, in {folder}"
-    )
 
 
 def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
@@ -154,34 +147,39 @@ def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
     return ()
 
 
-def _say_head(problem: "Data | LocalScores", asked: Asked, quiet: bool) -> list[str]:
+def _say_head(asked: "Request", quiet: bool) -> list[str]:
     """The first lines, which are said on standard error unless `quiet`."""
-    lines = list(map(wrapped, head(problem, asked)))
+    lines = list(map(wrapped, head(asked)))
     if not quiet:
-        progress.Screen(sys.stderr, in_place=False).write("\n".join(lines))
+        from extbnsl.run.screen import Screen
+
+        Screen(sys.stderr, in_place=False).write("\n".join(lines))
     return lines
 
 
 @contextlib.contextmanager
 def without_run(
     given: argparse.Namespace, methods: Options, interrupts: Interrupts, stopping: str, **place: Any
-) -> Iterator[tuple[Any, Asked, Observer]]:
-    """The problem of a command without a run directory, what is asked of it, and an observer that reports to standard
-    error; the first lines are said. What a signal says is `stopping`."""
+) -> Iterator[tuple["Request", Observer]]:
+    """What a command without a run directory is asked, and an observer that reports to standard error; the first lines
+    are said. What a signal says is `stopping`."""
     budgets = options.options_of(Budgets, given)
     remember = Remembered(given.data, options.data_options(given))
     unlimited = replace(budgets, time_limit=None)
     problem, _ = options.read_problem(given.data, remember.data_options, unlimited, given.quiet, given.score)
-    asked = Asked(options.claim_of(given), methods, budgets, Place(**place, remember=remember))
-    asked.place.check()
-    _say_head(problem, asked, given.quiet)
+    claim, where = options.claim_of(given), Place(**place, remember=remember)
+    where.check()
+    from extbnsl.solver.opening import Request
+
+    asked = Request(problem, claim, methods, budgets, where)
+    _say_head(asked, given.quiet)
     with progress.told_on(sys.stderr, given.quiet) as told:
 
         def observe(event: Event) -> None:
             interrupts.arm(stopping)
             told(event)
 
-        yield problem, asked, observe
+        yield asked, observe
 
 
 @contextlib.contextmanager
@@ -225,25 +223,24 @@ def _layers(folder: Path) -> list[dict[str, int]]:
     return layers if len(layers) <= MOST_LAYERS else []
 
 
-def _stopping(run: RunDirectory, methods: Options) -> str:
-    """What the first signal says."""
-    if not isinstance(methods, Methods | ApproximateMethods):
-        return NO_CHECKPOINT
-    return (
-        "Stopping; the state and the best network will be written, and "
-        f"'{resume_command(run.path)}' goes on (once more: end at once)."
-    )
+def _stopping(run: RunDirectory, methods: Options, quiet: bool) -> str:
+    """What the first signal says on standard error."""
+    said = NO_CHECKPOINT
+    if isinstance(methods, Methods | ApproximateMethods):
+        way_on = f"'{resume_command(run.path)}' goes on (once more: end at once)."
+        said = f"Stopping; the state and the best network will be written, and {way_on}"
+    said = fitted(said, sys.stderr)
+    if quiet:
+        return said
+    from extbnsl.run.screen import clearing
+
+    return clearing() + said
 
 
-@contextlib.contextmanager
-def _printed_if_lost(result: "Result", document: Mapping[str, Any]) -> Iterator[None]:
-    """Print a result in full if it cannot be written, so that nothing is lost."""
-    try:
-        yield
-    except BaseException:
-        _, content = next(result.files(document))
-        say_all(piece.decode() for piece in pieces(content))
-        raise
+def _print_in_full(result: "Result", document: Mapping[str, Any]) -> None:
+    """Print a result that cannot be written, so that nothing is lost."""
+    _, content = next(result.files(document))
+    say_all(piece.decode() for piece in pieces(content))
 
 
 @contextlib.contextmanager

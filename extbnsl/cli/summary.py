@@ -11,7 +11,7 @@ from extbnsl.results import facts
 from extbnsl.results.facts import INDENT, Fact, has_resamples, is_ranked
 from extbnsl.results.reading import damage_told
 from extbnsl.run.directory import resume_command
-from extbnsl.run.progress import coloured
+from extbnsl.run.screen import coloured
 from extbnsl.run.status import finished_result
 
 MOST_LISTED = 20  # variables whose parents are listed unasked

@@ -88,10 +88,10 @@ def encode(value: Any, writers: Writers | None = None) -> Any:
         return writers[kind](value)
     if hasattr(value, "document"):
         return value.document()
-    if _is_record(kind):
+    if (fields := _fields(kind)) is not None:
         return {
             name: encode(getattr(value, name), writers)
-            for name, (_, marks) in _fields(kind).items()
+            for name, (_, marks) in fields.items()
             if UNKEPT not in marks and IN_FILE not in marks
         }
     if isinstance(value, Mapping):
@@ -108,8 +108,8 @@ def encode(value: Any, writers: Writers | None = None) -> Any:
 def arrays_of(value: Any, place: str = "") -> "Iterator[tuple[str, NDArray[Any]]]":
     """The arrays of a value that lie in a file, by their places in it."""
     kind: Any = type(value)
-    if _is_record(kind):
-        for name, (_, marks) in _fields(kind).items():
+    if (fields := _fields(kind)) is not None:
+        for name, (_, marks) in fields.items():
             item = getattr(value, name)
             if IN_FILE in marks and item is not None:
                 yield place + name, item
@@ -118,11 +118,6 @@ def arrays_of(value: Any, place: str = "") -> "Iterator[tuple[str, NDArray[Any]]
     elif isinstance(value, tuple | list):
         for at, item in enumerate(value):
             yield from arrays_of(item, f"{place}{at}.")
-
-
-def _is_record(kind: Any) -> bool:
-    """Whether values of the type have fields."""
-    return dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
 
 
 def decode(
@@ -144,8 +139,11 @@ def decode_some(kinds: Mapping[str, Any], value: Any) -> dict[str, Any]:
 
 
 @functools.cache
-def _fields(kind: Any) -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """The type of each field of a dataclass or NamedTuple, and what is said of it beside its type."""
+def _fields(kind: Any) -> dict[str, tuple[Any, tuple[Any, ...]]] | None:
+    """The type of each field of a dataclass, NamedTuple or TypedDict, and what is said of it beside its type; None of
+    any other class."""
+    if not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields") or typing.is_typeddict(kind)):
+        return None
     hints = typing.get_type_hints(kind, include_extras=True)
     names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else list(hints)
     return {name: (hints[name], getattr(hints[name], "__metadata__", ())) for name in names}
@@ -300,7 +298,7 @@ def _of_class(kind: Any) -> Reader:
 def _read_fields(kind: Any, value: Any, source: _Source, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Misfit
-    fields, found = _fields(kind), {}
+    fields, found = _fields(kind) or {}, {}
     for name in value:
         if name not in fields or UNKEPT in fields[name][1] or IN_FILE in fields[name][1]:
             raise Misfit(name)

@@ -80,7 +80,9 @@ class Knowledge:
         """What says why there can be no arc from a parent to a child, as a clause; None if there can. O(1) each."""
         forbidden, allowed = set(self.forbidden), set(self.allowed)
         roots, leaves = set(self.roots), set(self.leaves)
-        place = {name: tier for tier, names in enumerate(self.tiers) for name in names}
+        place: dict[str, int] = {}
+        for tier, names in enumerate(self.tiers):
+            place |= dict.fromkeys(names, tier)
 
         def why(parent: str, child: str) -> str | None:
             if parent == child:

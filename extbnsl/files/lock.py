@@ -34,7 +34,11 @@ def hold(folder: Path) -> tuple[int, tuple[str, ...]]:
         descriptor = open_regular(folder / LOCK, os.O_RDWR | os.O_CREAT)
     warnings: tuple[str, ...] = ()
     try:
-        _lock(descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOOK_SECONDS)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
             process = _process_in(descriptor) or "unknown"
@@ -76,14 +80,6 @@ def holder(folder: Path) -> Holder:
 def left_by_a_run(folder: Path) -> bool:
     """Whether there is a lock in a folder that this program has left, not another's file of that name."""
     return holder(folder).process is not None
-
-
-def _lock(descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        time.sleep(LOOK_SECONDS)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _process_in(lock: int) -> int | None:

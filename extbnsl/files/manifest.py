@@ -20,7 +20,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from extbnsl.core.claims import STATUSES, Claim, tolerance
-from extbnsl.core.codec import Highest, Lowest, Misfit, Whole, Within, decode, encode, json_text, json_value
+from extbnsl.core.codec import (
+    Highest,
+    Lowest,
+    Misfit,
+    Whole,
+    Within,
+    decode,
+    decode_some,
+    encode,
+    json_text,
+    json_value,
+)
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.version import __version__
 from extbnsl.files import names
@@ -116,16 +127,7 @@ FORMAT_VERSION = 5
 MOST_BYTES = 1 << 30  # of a manifest
 
 
-@dataclass(frozen=True)
-class _Seal:
-    """What a manifest of every version says of itself."""
-
-    format_version: Whole
-    extbnsl: str
-    checksum: str
-
-
-_SEAL = tuple(_Seal.__annotations__)
+_SEAL = {"format_version": Whole, "extbnsl": str, "checksum": str}  # what a manifest of every version says of itself
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,8 @@ def commit(folder: Path, store: Store, manifest: Manifest) -> None:
     assert all(map(names.is_arrays, found)), "names that are minted"
     scratch = manifest.scratch
     assert scratch is None or names.is_scratch_path(scratch.path), "a scratch folder as it is minted"
-    store.synchronise(manifest.files)
+    if manifest.files:
+        store.synchronise(manifest.files)
     document = {"format_version": FORMAT_VERSION, "extbnsl": __version__, **encode(manifest)}
     write_atomically(folder / MANIFEST, _sealed(document))
     if scratch is not None and not manifest.files:
@@ -229,7 +232,7 @@ def _unsealed(path: Path) -> dict[str, Any]:
     data = _read(path)
     try:
         document = json_value(data.decode("utf-8", "surrogatepass"))
-        decode(_Seal, {key: document[key] for key in _SEAL})
+        decode_some(_SEAL, {key: document[key] for key in _SEAL})
         if _sealed({key: document[key] for key in document if key != "checksum"}) == data:
             return dict(document)
     except (ValueError, TypeError, KeyError, RecursionError):  # the last where it is rendered again

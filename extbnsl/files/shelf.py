@@ -47,13 +47,17 @@ class Shelf:
         """An array to be filled; BudgetError if neither memory nor disk has room for it."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         if self._takes(size):
-            return Column(self._kept(np.empty(shape, dtype)), None)
+            array = np.empty(shape, dtype)
+            weakref.finalize(array, self._give_back, size)
+            return Column(array, None)
         return self._column_on_disk(shape, dtype, size)
 
     def put(self, array: NDArray[Any]) -> NDArray[Any]:
         """The array, or a copy of it, held by this shelf; BudgetError as `column` raises it."""
         if self._takes(array.nbytes):
-            return self._kept(array if array.base is None else array.copy())
+            held = array if array.base is None else array.copy()
+            weakref.finalize(held, self._give_back, held.nbytes)
+            return held
         column = self._column_on_disk(array.shape, array.dtype, array.nbytes)
         column.fill(0, array)
         return column.array()
@@ -81,10 +85,6 @@ class Shelf:
             fits = size == 0 or self.held + size <= self.memory
             self.held += size if fits else 0
         return fits
-
-    def _kept(self, array: NDArray[Any]) -> NDArray[Any]:
-        weakref.finalize(array, self._give_back, array.nbytes)
-        return array
 
     def _column_on_disk(self, shape: tuple[int, ...], dtype: DTypeLike, size: int) -> "Column":
         store = self._store

@@ -276,7 +276,8 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
 
 def _observer_from(options: Mapping[str, Any]) -> Observer:
     """What `progress` asks for: lines on standard error, nothing, or the observer that it is."""
-    from extbnsl.run.progress import Screen, Table, run_clock
+    from extbnsl.run.progress import Table, run_clock
+    from extbnsl.run.screen import Screen
 
     progress = options["progress"]
     if progress is True:

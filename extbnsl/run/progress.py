@@ -8,17 +8,15 @@ import contextlib
 import dataclasses
 import math
 import os
-import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TextIO
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
 
 from extbnsl.core import compiling
-from extbnsl.core.claims import FINISHED, OPTIMAL
 from extbnsl.core.codec import json_text
 from extbnsl.core.events import (
     Committed,
@@ -43,6 +41,9 @@ from extbnsl.core.figures import (
     wrapped,
 )
 from extbnsl.machine.budgets import current_rss, peak_rss
+
+if TYPE_CHECKING:
+    from extbnsl.run.rows import Rows
 
 
 def activity(event: Event) -> str | None:
@@ -100,20 +101,11 @@ def _stage_advance(event: StageAdvanced) -> str:
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
 SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same
 MOST_DOUBLINGS = 6  # of the silence before a line that is as the one before
-ROW_SECONDS = 1.0  # between rows of the table
 SHOW_SECONDS = 0.2  # between texts that are shown in place
 LEAST_SHARE = 0.02  # that must be done before an end is expected
 
 Writer = Callable[[str], None]
 Clock = Callable[[], float]
-
-_COLUMNS = "{:3}{:>6} {:>6} {:>6} {:>7} {:>7} {:>10} {:>12} {:>7} {:>7}"
-_NAMES = ("Layer", "Edges", "Nodes", "Memory", "Disk", "Best bound", "Best network", "Gap", "Time")
-HEADER = _COLUMNS.format("", *_NAMES)
-LEGEND = (
-    "Edges generated, nodes kept; best bound and network of all variables, in nats;",
-    "S nodes are in files, C a checkpoint was written, * a better network was found",
-)
 
 
 def run_clock(seconds_before: float = 0.0) -> Clock:
@@ -166,31 +158,33 @@ class Table:
         self._doing = Doing("starting", self._spoken)
         self._said, self._repeats = "", 0
         self._disk = 0
-        self._rows = Rows(self._say, clock)
+        self._marks: set[str] = set()  # of the next row of a table of layers
+        self._rows: Rows | None = None  # once there is a layer
 
     def __call__(self, event: Event) -> None:
         """Write what there is to say about `event`."""
         with self._lock:
             self._disk = getattr(event, "disk", self._disk)
-            if not (isinstance(event, IncumbentFound) and self._rows.begun):
+            in_table = self._rows is not None and self._rows.begun
+            if not (isinstance(event, IncumbentFound) and in_table):
                 self._doing = self._doing.after(event, self._clock())
-            if isinstance(event, StageStarted | StageEnded):
+            if isinstance(event, StageStarted | StageEnded) and self._rows is not None:
                 self._rows.end()
             match event:
                 case StageEnded():
                     self._say(wrapped(f"{stage_title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
                 case IncumbentFound():
-                    self._rows.better = True
+                    self._marks.add("*")
                 case LayerEnded():
-                    self._rows.add(event, self._elapsed())
+                    self._add_row(event)
                 case Committed():
-                    self._rows.committed = True
+                    self._marks.add("C")
                 case Warned():
                     self._say(wrapped(f"warning: {event.message}"))
             if self._show is not None:
                 if isinstance(event, StageStarted | StageAdvanced | LayerAdvanced | LayerEnded):
                     self._show_doing(self._show)
-            elif isinstance(event, StageAdvanced | IncumbentFound) and not self._rows.begun:
+            elif isinstance(event, StageAdvanced | IncumbentFound) and not in_table:
                 self._say_doing_after(ADVANCE_SECONDS)
             elif isinstance(event, LayerAdvanced):
                 self._say_doing_after(SILENCE_SECONDS)
@@ -198,7 +192,8 @@ class Table:
     def beat(self) -> None:
         """Write the row that waits, if it is time; what goes on, if nothing was written for SILENCE_SECONDS."""
         with self._lock:
-            self._rows.due()
+            if self._rows is not None:
+                self._rows.due()
             if self._show is not None:
                 self._show_doing(self._show)
             else:
@@ -207,7 +202,14 @@ class Table:
     def end(self) -> None:
         """Write the row that waits, if there is one: nothing else will come."""
         with self._lock:
-            self._rows.end()
+            if self._rows is not None:
+                self._rows.end()
+
+    def _add_row(self, event: LayerEnded) -> None:
+        from extbnsl.run.rows import Rows
+
+        self._rows = self._rows or Rows(self._say, self._clock, self._marks)
+        self._rows.add(event, self._elapsed())
 
     def _say_doing_after(self, seconds: float) -> None:
         """Say what goes on unless something was said less than `seconds` ago; twice as rarely each time it is equal."""
@@ -237,6 +239,70 @@ class Table:
 
     def _elapsed(self) -> str:
         return format_time(self._clock())
+
+
+STATUS_SECONDS = 1.0  # advances and the like are written to status.json at this distance
+END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
+STATUS_TEXTS = ("host", "updated", "stage", "doing", "ended")
+STATUS_NUMBERS = (
+    *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
+    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", "lower_bound", "upper_bound"),
+)
+
+
+class StatusFile:
+    """An observer that keeps the text of status.json up to date: when stages and layers end, and at every beat.
+
+    Keys: those of a layer are of the last one that ended, but `done` is the share of the one in work; `elapsed` and
+    `committed` (the last checkpoint) in seconds of the run, by its clock; `updated` in UTC; `ended` is null as long as
+    the process works. Safe to call from several threads.
+    """
+
+    def __init__(self, write: Writer, clock: Clock) -> None:
+        self._write = write
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._written = -math.inf
+        self.has_layers = False  # whether a layer has ended
+        self._told: dict[str, Any] = dict.fromkeys((*STATUS_TEXTS, *STATUS_NUMBERS))
+        self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
+
+    def __call__(self, event: Event) -> None:
+        """Take in `event`, and write unless that was done a moment ago."""
+        with self._lock:
+            if not (isinstance(event, IncumbentFound) and self._told["stage"] == "search"):
+                self._told["doing"] = activity(event) or self._told["doing"]
+            match event:
+                case StageStarted():
+                    self._told["stage"] = event.stage
+                case LayerAdvanced():
+                    self._told |= {"done": event.done, "memory": event.memory, "disk": event.disk}
+                case LayerEnded():
+                    self.has_layers = True
+                    self._told |= dataclasses.asdict(event) | {"done": 0.0}
+                case Committed():
+                    self._told |= {"committed": round(self._clock(), 3), "disk": event.disk}
+            turn = isinstance(event, StageStarted | StageEnded | LayerEnded)
+            self._write_after(END_SECONDS if turn else STATUS_SECONDS)
+
+    def beat(self) -> None:
+        """Write; to be called every second or so."""
+        with self._lock:
+            self._write_after(0.0)
+
+    def end(self, how: str) -> None:
+        """Write the last word: the status of the result, or why there is none."""
+        with self._lock:
+            self._told["ended"] = how
+            self._write_after(0.0)
+
+    def _write_after(self, seconds: float) -> None:
+        if self._clock() - self._written >= seconds:
+            self._written = self._clock()
+            now = {"updated": utc_now(), "elapsed": round(self._clock(), 3)}
+            if compiled := compiling_told():
+                now["doing"] = compiled
+            self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))
 
 
 @dataclass(frozen=True)
@@ -281,42 +347,6 @@ class Doing:
         return gone * (1.0 - self.share) / (self.share - self.first)
 
 
-class Rows:
-    """The rows of the tables of layers; `begun` within one of them. Set `committed` and `better` when that happens."""
-
-    def __init__(self, write: Writer, clock: Clock) -> None:
-        self.begun = self.committed = self.better = False
-        self._write, self._clock = write, clock
-        self._explained = False
-        self._waiting: str | None = None
-        self._written = -math.inf
-        self._spilled = False
-
-    def add(self, event: LayerEnded, elapsed: str) -> None:
-        """Write what there is to say now that a layer has ended."""
-        if not self.begun:
-            for line in (HEADER,) if self._explained else (*LEGEND, HEADER):
-                self._write(line)
-            self.begun = self._explained = True
-            self._written = -math.inf
-        self._spilled |= event.spilled > 0
-        shown = (("S", self._spilled), ("C", self.committed), ("*", self.better))
-        self._waiting = _layer_line(event, "".join(mark if true else " " for mark, true in shown), elapsed)
-        self.due()
-
-    def due(self, after: float = ROW_SECONDS) -> None:
-        """Write the row that waits, if there is one and the one before is so many seconds old."""
-        if self._waiting is not None and self._clock() - self._written >= after:
-            self._write(self._waiting)
-            self._waiting, self._written = None, self._clock()
-            self.committed = self.better = self._spilled = False
-
-    def end(self) -> None:
-        """Write the last row of the table, if there is one that waits."""
-        self.due(0.0)
-        self.begun = False
-
-
 @contextlib.contextmanager
 def beating(*beats: Callable[[], None], every: float = 1.0) -> Iterator[None]:
     """Call all `beats` every so many seconds while the block runs, from a thread of its own if there is one to get."""
@@ -338,91 +368,24 @@ def beating(*beats: Callable[[], None], every: float = 1.0) -> Iterator[None]:
             thread.join()
 
 
-def _layer_line(event: LayerEnded, marks: str, elapsed: str) -> str:
-    return _COLUMNS.format(
-        marks,
-        f"{event.layer}/{event.layers}",
-        format_count(event.generated),
-        format_count(event.kept),
-        _size(current_rss()),
-        _size(event.disk),
-        _bound(event.lower_bound),
-        _bound(event.upper_bound),
-        format_gap(event.lower_bound, event.upper_bound),
-        elapsed,
-    )
+def warn_on(stream: TextIO, event: Event) -> None:
+    """Tell a warning on `stream`, and no other event."""
+    if isinstance(event, Warned):
+        from extbnsl.run.screen import Screen
 
-
-def _size(size: float) -> str:
-    """A size in at most seven columns."""
-    text = format_size(size)
-    return text if len(text) <= 7 else f"{text[:-5]}{text[-3:]}"
-
-
-def _bound(bound: float) -> str:
-    """A bound in ten columns, with as many decimals as there is room for."""
-    texts = [format_cost(bound, decimals) for decimals in (3, 2, 1, 0)]
-    return next((text for text in texts if len(text) <= 10), f"{bound:.4g}")
-
-
-ERASE = "\r\x1b[K"  # back to the beginning of the line, and delete it
-_DIM, _GREEN, _YELLOW, _END = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
-ROOM = 3  # columns that a text in place leaves free: for the cursor, and for the ^C that a terminal writes there
-
-
-def is_screen(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal that can overwrite a line."""
-    try:
-        return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
-    except (OSError, ValueError):
-        return False
-
-
-def clearing(quiet: bool) -> str:
-    """What deletes the text that is shown in place on standard error, if one may be."""
-    return "" if quiet or not is_screen(sys.stderr) else ERASE
-
-
-def is_coloured(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal that shows colours, unless NO_COLOR is set (no-color.org)."""
-    return is_screen(stream) and not os.environ.get("NO_COLOR")
-
-
-def coloured(text: str, status: str) -> str:
-    """What tells this status in green if it is proved, in yellow if a limit ended it."""
-    if status in FINISHED and status != OPTIMAL:
-        return text
-    return f"{_GREEN if status == OPTIMAL else _YELLOW}{text}{_END}"
-
-
-def fitting(text: str, width: int) -> str:
-    """A text of at most so many columns: of the remarks in brackets at its end the first go first, then its last parts,
-    then its last words."""
-    before, bracket, rest = text.rpartition(" (")
-    remarks = rest.removesuffix(")").split(", ") if bracket and text.endswith(")") else []
-    while len(text) > width and remarks:
-        remarks = remarks[1:]
-        text = f"{before} ({', '.join(remarks)})" if remarks else before
-    while len(text) > width and ", " in text:
-        text = text.rpartition(", ")[0]
-    if len(text) <= width:
-        return text
-    return text[: width + 1].rpartition(" ")[0].rstrip(",:") or text[:width]
+        Screen(stream, in_place=False).write(wrapped(f"warning: {event.message}"))
 
 
 @contextlib.contextmanager
 def told_on(stream: TextIO, quiet: bool = False, clock: Clock | None = None) -> Iterator[Observer]:
     """An observer that tells on `stream` what goes on: in place if that is a terminal, warnings alone if `quiet`."""
-    in_place = not quiet and is_screen(stream)
-    screen = Screen(stream, in_place)
     if quiet:
-
-        def warn(event: Event) -> None:
-            if isinstance(event, Warned):
-                screen.write(wrapped(f"warning: {event.message}"))
-
-        yield warn
+        yield partial(warn_on, stream)
         return
+    from extbnsl.run.screen import Screen, is_screen
+
+    in_place = is_screen(stream)
+    screen = Screen(stream, in_place)
     table = Table(screen.write, clock or run_clock(), screen.show if in_place else None)
     try:
         with beating(table.beat):
@@ -430,55 +393,3 @@ def told_on(stream: TextIO, quiet: bool = False, clock: Clock | None = None) -> 
     finally:
         table.end()
         screen.show("")
-
-
-class Screen:
-    """Lines that stay; and, where text is shown in place, one below them that is overwritten, and colour unless
-    NO_COLOR is set (no-color.org).
-
-    A stream that fails gets nothing more: a terminal that has gone, a closed pipe or a full disk must not cost anybody
-    the solve. Safe to call from several threads.
-    """
-
-    def __init__(self, stream: TextIO, in_place: bool) -> None:
-        self._stream = stream
-        self._in_place = in_place
-        self._gone = False
-        self._lock = threading.RLock()
-        self._coloured = in_place and not os.environ.get("NO_COLOR")
-        self._shown = 0  # columns of the text in place
-
-    def write(self, line: str) -> None:
-        """Write a line that stays."""
-        warns = line.startswith("warning:")
-        self._put(f"{self._styled(line, _YELLOW) if warns else line}\n", 0)
-
-    def show(self, text: str) -> None:
-        """Show a text in place of the one before, as `fitting` the terminal; an empty one deletes it."""
-        if self._in_place:
-            told = fitting(text, self._width() - ROOM)
-            self._put(self._styled(told, _DIM) if told else "", len(told))
-
-    def _width(self) -> int:
-        """Columns of the terminal, which may have changed."""
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns or 80
-        except (AttributeError, OSError, ValueError):
-            return shutil.get_terminal_size().columns
-
-    def _styled(self, text: str, style: str) -> str:
-        return f"{style}{text}{_END}" if self._coloured else text
-
-    def _put(self, text: str, shown: int) -> None:
-        """Write a text, of which so many columns are to be overwritten, over what is shown in place."""
-        with self._lock:
-            if self._gone:
-                return
-            above = max(0, self._shown - 1) // self._width()  # rows of what a narrower terminal has folded
-            erase = f"\r\x1b[{above}A\x1b[J" if above else ERASE
-            self._shown = shown
-            try:
-                self._stream.write(f"{erase}{text}" if self._in_place else text)
-                self._stream.flush()
-            except (OSError, ValueError):
-                self._gone = True

@@ -1,12 +1,11 @@
-"""What a run is doing: status.json, which the run keeps up to date, and what others can tell from its directory.
+"""What a run is doing, as others can tell from its directory: from status.json, which the run keeps up to date, its
+manifest and its result.
 
 Reading needs the standard library alone, and neither waits for the run nor disturbs it.
 """
 
-import dataclasses
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,86 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import FINISHED, tolerance
-from extbnsl.core.codec import decode_some, json_text, json_value
+from extbnsl.core.codec import decode_some, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.core.figures import format_count, format_size, format_time
-from extbnsl.files.atomic import read_lines, read_regular
+from extbnsl.files.atomic import read_regular
+from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_more_to_find, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
-from extbnsl.machine.budgets import current_rss, peak_rss
 from extbnsl.results.facts import Fact, bounds_told
+from extbnsl.results.reading import network_written, read_result
 from extbnsl.run.directory import check_run, resume_command
-from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
+from extbnsl.run.progress import STATUS_NUMBERS, STATUS_TEXTS
 
-WRITE_SECONDS = 1.0  # advances and the like are written at this distance
-END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
 MOST_BYTES = 1 << 20  # of status.json
 STALE_SECONDS = 60.0  # a living process that has not written for this long is worth a remark
 
 _BOUNDS = ("lower_bound", "upper_bound")
-_TEXTS = ("host", "updated", "stage", "doing", "ended")
-_NUMBERS = (
-    *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
-    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", *_BOUNDS),
-)  # fmt: skip
-_KINDS = dict.fromkeys(_TEXTS, str | None) | dict.fromkeys(_NUMBERS, float | None)
-
-
-class StatusFile:
-    """An observer that keeps the text of status.json up to date: when stages and layers end, and at every beat.
-
-    Keys: those of a layer are of the last one that ended, but `done` is the share of the one in work; `elapsed` and
-    `committed` (the last checkpoint) in seconds of the run, by its clock; `updated` in UTC; `ended` is null as long as
-    the process works. Safe to call from several threads.
-    """
-
-    def __init__(self, write: Writer, clock: Clock) -> None:
-        self._write = write
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._written = -math.inf
-        self.has_layers = False  # whether a layer has ended
-        self._told: dict[str, Any] = dict.fromkeys(_KINDS)
-        self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
-
-    def __call__(self, event: Event) -> None:
-        """Take in `event`, and write unless that was done a moment ago."""
-        with self._lock:
-            if not (isinstance(event, IncumbentFound) and self._told["stage"] == "search"):
-                self._told["doing"] = activity(event) or self._told["doing"]
-            match event:
-                case StageStarted():
-                    self._told["stage"] = event.stage
-                case LayerAdvanced():
-                    self._told |= {"done": event.done, "memory": event.memory, "disk": event.disk}
-                case LayerEnded():
-                    self.has_layers = True
-                    self._told |= dataclasses.asdict(event) | {"done": 0.0}
-                case Committed():
-                    self._told |= {"committed": round(self._clock(), 3), "disk": event.disk}
-            turn = isinstance(event, StageStarted | StageEnded | LayerEnded)
-            self._write_after(END_SECONDS if turn else WRITE_SECONDS)
-
-    def beat(self) -> None:
-        """Write; to be called every second or so."""
-        with self._lock:
-            self._write_after(0.0)
-
-    def end(self, how: str) -> None:
-        """Write the last word: the status of the result, or why there is none."""
-        with self._lock:
-            self._told["ended"] = how
-            self._write_after(0.0)
-
-    def _write_after(self, seconds: float) -> None:
-        if self._clock() - self._written >= seconds:
-            self._written = self._clock()
-            now = {"updated": utc_now(), "elapsed": round(self._clock(), 3)}
-            if compiled := compiling_told():
-                now["doing"] = compiled
-            self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))
+_KINDS = dict.fromkeys(STATUS_TEXTS, str | None) | dict.fromkeys(STATUS_NUMBERS, float | None)
 
 
 @dataclass(frozen=True)
@@ -122,8 +59,6 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
 
     Raises InputError if `path` is no run directory.
     """
-    from extbnsl.results.reading import network_written, read_result
-
     check_run(path)
     notes: list[str] = []
     lock = holder(path)
@@ -183,8 +118,6 @@ def _found_better(result: Mapping[str, Any], state: RunState) -> bool:
 
 def finished_result(path: Path) -> dict[str, Any] | None:
     """The document of result.json if it is the last word on the run in `path`."""
-    from extbnsl.results.reading import read_result
-
     result: dict[str, Any] | None = _noted([], lambda: read_result(path))
     return result if finished(result, _noted([], lambda: read_manifest(path))) else None
 
@@ -261,7 +194,7 @@ def _merged(
     of_result = {key: (result or {}).get(key) for key in _BOUNDS}
     merged: dict[str, Any] = dict.fromkeys(_KINDS)
     for source in (of_result, known, told or {}, of_result if done else {}):
-        merged |= {key: value for key, value in source.items() if key in _TEXTS or _is_number(value)}
+        merged |= {key: value for key, value in source.items() if key in STATUS_TEXTS or _is_number(value)}
     return merged
 
 

@@ -18,7 +18,7 @@ from extbnsl.core.figures import format_size, in_full
 from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Numbers
 from extbnsl.data.resampling import Resampling, resampling_of
-from extbnsl.files.atomic import Journal, read_lines
+from extbnsl.files.journal import Journal, read_lines
 from extbnsl.files.manifest import BOOTSTRAP
 from extbnsl.files.names import RESAMPLES
 from extbnsl.files.shelf import Shelf

@@ -1,5 +1,6 @@
 """What is printed of the k best networks: the table, on which arcs they agree, and the line for scripts."""
 
+import argparse
 import json
 import math
 
@@ -8,7 +9,7 @@ import pytest
 from fakes import HOSTILE, fake_networks, fake_result
 from runs import stopped
 
-from extbnsl.cli.session import final_line
+from extbnsl.cli.session import tell
 from extbnsl.cli.summary import summary
 from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.errors import RunDirectoryError
@@ -109,10 +110,11 @@ def test_where_classes_are_listed_nothing_is_said_of_their_number(tmp_path):
     assert "classes      " not in summary(document, path)
 
 
-def test_the_line_for_scripts_counts_the_networks(tmp_path):
+def test_the_line_for_scripts_counts_the_networks(tmp_path, capsys):
     path, document = saved(tmp_path, ranked())
-    expected = f"optimal: cost 10.000000 nats, lower bound 9.999999, 2 arcs, 4 networks, in {path}"
-    assert final_line(document, path) == expected
+    expected = f"optimal: cost 10.000000 nats, lower bound 9.999999, 2 arcs, 4 networks, in {path}\n"
+    assert tell(document, path, argparse.Namespace(json=False, quiet=True)) == 0
+    assert capsys.readouterr().out == expected
 
 
 @pytest.mark.parametrize("names", [HOSTILE[:2] + HOSTILE[3:5], [f"variable {i}" for i in range(30)]])

@@ -19,8 +19,7 @@ from extbnsl.core.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.run import progress
-from extbnsl.run import progress as screen
+from extbnsl.run import progress, rows, screen
 
 
 class Clock:
@@ -69,7 +68,7 @@ def test_layers_have_one_header_and_aligned_columns(clock):
     clock.now += 1
     table(layer(13, kept=7))
     assert lines[0] == "scores: counted 3.57M varsets, 14,613 parent sets kept (2.1 s)"
-    assert tuple(lines[1:3]) == progress.LEGEND
+    assert tuple(lines[1:3]) == rows.LEGEND
     assert " ".join(lines[3].split()) == "Layer Edges Nodes Memory Disk Best bound Best network Gap Time"
     assert {len(line) for line in lines[3:]} == {79}
     words = lines[4].split()
@@ -85,8 +84,8 @@ def test_the_header_comes_again_after_a_stage(clock):
     table = progress.Table(lines.append, clock)
     for event in (layer(1), StageStarted("bounds", ""), layer(2), StageEnded("search", 1.0, ""), layer(3)):
         table(event)
-    assert lines.count(progress.HEADER) == 3
-    assert lines.count(progress.LEGEND[0]) == 1
+    assert lines.count(rows.HEADER) == 3
+    assert lines.count(rows.LEGEND[0]) == 1
     assert "search: done (1.0 s)" in lines
 
 
@@ -272,7 +271,7 @@ def test_a_long_layer_says_its_share_every_five_seconds(clock):
     table.beat()
     assert any(line.startswith("search: component 2 of 3, layer 13 of 31, 99%") for line in lines)
     table(layer(13))
-    assert lines.count(progress.HEADER) == 1
+    assert lines.count(rows.HEADER) == 1
 
 
 def test_times_go_on_from_earlier_sessions(clock):
@@ -366,7 +365,7 @@ def test_a_stream_that_fails_in_two_threads_at_once_is_given_up_once():
                 write("second")  # as if another thread wrote meanwhile
             raise BrokenPipeError
 
-    write = progress.Screen(Gone(), in_place=False).write
+    write = screen.Screen(Gone(), in_place=False).write
     write("first")
     write("third")
     assert lines == ["first\n", "second\n"]
@@ -425,7 +424,7 @@ def test_a_failing_stream_costs_nothing():
     closed.close()
     good = io.StringIO()
     for stream in (Full(), closed, good):
-        write = progress.Screen(stream, in_place=False).write
+        write = screen.Screen(stream, in_place=False).write
         write("one")
         write("two")
     assert good.getvalue() == "one\ntwo\n"

@@ -26,8 +26,8 @@ from extbnsl.core.events import (
 )
 from extbnsl.files.manifest import read_manifest
 from extbnsl.run import directory as directory_module
-from extbnsl.run.progress import run_clock
-from extbnsl.run.status import StatusFile, finished_result, read_status
+from extbnsl.run.progress import StatusFile, run_clock
+from extbnsl.run.status import finished_result, read_status
 
 LAYER = LayerEnded(12, 31, 1, 1, 9, 311_200_000, 51_800_000, 30_000_000, 6 << 30, 21 << 30, 6589.441, 6602.578)
 ADVANCE = LayerAdvanced(13, 31, 1, 1, 0.42, 100, 50, 7 << 30, 22 << 30)
@@ -223,7 +223,7 @@ from pathlib import Path
 from extbnsl.core.events import StageStarted
 from extbnsl.run import directory
 from extbnsl.run.progress import run_clock
-from extbnsl.run.status import StatusFile
+from extbnsl.run.progress import StatusFile
 with directory.reopen(Path(sys.argv[1])) as run:
     run.begin()
     StatusFile(run.show, run_clock())(StageStarted("search", "all of it"))

@@ -20,7 +20,7 @@ from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, 
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.data.resampling import Resampling, resampling_of
-from extbnsl.files.atomic import Journal
+from extbnsl.files.journal import Journal
 from extbnsl.files.manifest import Manifest, RunState, read_manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
 from extbnsl.machine.budgets import Budgets

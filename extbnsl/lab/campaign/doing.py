@@ -12,7 +12,8 @@ from extbnsl.lab.campaign.plan import Run
 from extbnsl.lab.campaign.rows import Progress, row_of
 from extbnsl.lab.campaign.schedule import Hands, OnOver, do_all
 from extbnsl.machine.workers import StopSignal
-from extbnsl.run.progress import Screen, beating, is_screen
+from extbnsl.run.progress import beating
+from extbnsl.run.screen import Screen, is_screen
 
 
 def do_left(
