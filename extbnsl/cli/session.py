@@ -84,8 +84,9 @@ def solve_in(run: RunDirectory, asked: "Request", interrupts: Interrupts, given:
         document["stats"]["layers"] = _layers(run.path) if resumed or status.has_layers else []
         try:
             run.write(result.files(document))
-        except BaseException:
-            _print_in_full(result, document)
+        except BaseException:  # it is printed in full, so that nothing is lost
+            _, content = next(result.files(document))
+            say_all(piece.decode() for piece in pieces(content))
             raise
         status.end(result.status)
     return tell(document, run.path, given)
@@ -235,12 +236,6 @@ def _stopping(run: RunDirectory, methods: Options, quiet: bool) -> str:
     from extbnsl.run.screen import clearing
 
     return clearing() + said
-
-
-def _print_in_full(result: "Result", document: Mapping[str, Any]) -> None:
-    """Print a result that cannot be written, so that nothing is lost."""
-    _, content = next(result.files(document))
-    say_all(piece.decode() for piece in pieces(content))
 
 
 @contextlib.contextmanager

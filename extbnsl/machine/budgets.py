@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -166,9 +166,7 @@ class Granted:
 
     def document(self) -> dict[str, Any]:
         """What was granted, as JSON values."""
-        document = asdict(self)
-        del document["spent"]
-        return document
+        return {"memory": self.memory, "disk": self.disk, "threads": self.threads, "time_limit": self.time_limit}
 
 
 @dataclass(frozen=True)

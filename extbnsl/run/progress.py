@@ -259,8 +259,7 @@ class StatusFile:
     """
 
     def __init__(self, write: Writer, clock: Clock) -> None:
-        self._write = write
-        self._clock = clock
+        self._write, self._clock = write, clock
         self._lock = threading.Lock()
         self._written = -math.inf
         self.has_layers = False  # whether a layer has ended

@@ -91,7 +91,7 @@ def killed_while_searching():
 
 def killed_before_its_result():
     """The command while it is killed when it is about to write its result."""
-    return running_out("cli.session", "_printed_if_lost", KeyboardInterrupt())
+    return running_out("run.directory", "write_atomically", KeyboardInterrupt())
 
 
 def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys):

@@ -107,10 +107,8 @@ def test_options_of_data_are_refused_for_local_scores(capsys, option):
 
 
 def test_a_dash_is_standard_input_for_solve(monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        "extbnsl.cli.session.solve_in", lambda run, problem, given, *_: asked.append((problem, given)) or 0
-    )
+    requests = []
+    monkeypatch.setattr("extbnsl.cli.session.solve_in", lambda run, asked, *_: requests.append(asked) or 0)
     before = os.dup(0)
     try:
         with open("data.csv") as file:
@@ -119,7 +117,7 @@ def test_a_dash_is_standard_input_for_solve(monkeypatch):
     finally:
         os.dup2(before, 0)
         os.close(before)
-    ((problem, given),) = asked
-    assert (problem.source, problem.names) == ("standard input", ("a", "b"))
-    assert given.place.remember.input == "-"
-    assert given.place.run_folder == Path("stdin.run")
+    (asked,) = requests
+    assert (asked.problem.source, asked.problem.names) == ("standard input", ("a", "b"))
+    assert asked.place.remember.input == "-"
+    assert asked.place.run_folder == Path("stdin.run")
