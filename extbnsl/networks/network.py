@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from extbnsl.core.errors import InputError, VerificationError
 
@@ -75,7 +75,10 @@ class Network:
 
     def arcs(self) -> tuple[Arc, ...]:
         """All arcs as (parent, child), sorted."""
-        return tuple(sorted((p, child) for child, parents in enumerate(self.parents) for p in parents))
+        found: list[Arc] = []
+        for child, parents in enumerate(self.parents):
+            found += product(parents, (child,))
+        return tuple(sorted(found))
 
     def order(self) -> tuple[int, ...]:
         """The topological order that always takes the least variable ready; O((n + arcs) log n).
@@ -91,7 +94,7 @@ class Network:
             If there is none; it names a cycle.
         """
         children = self.children()
-        missing = [len(parents) for parents in self.parents]
+        missing = list(map(len, self.parents))
         ready = [i for i, count in enumerate(missing) if count == 0]
         order = []
         while ready:
@@ -109,13 +112,15 @@ class Network:
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each variable, ascending indices."""
         children: list[list[int]] = [[] for _ in self.names]
-        for parent, child in self.arcs():
-            children[parent].append(child)
-        return tuple(tuple(row) for row in children)
+        for child, parents in enumerate(self.parents):
+            for parent in parents:
+                children[parent].append(child)
+        return tuple(map(tuple, children))
 
     def parents_by_name(self) -> dict[str, list[str]]:
         """The names of the parents of every variable, in the order of the variables."""
-        return {name: [self.names[p] for p in parents] for name, parents in zip(self.names, self.parents, strict=True)}
+        named = self.names.__getitem__
+        return {name: list(map(named, parents)) for name, parents in zip(self.names, self.parents, strict=True)}
 
     def _cycle(self, placed: set[int]) -> list[int]:
         """A cycle among the variables that no order could place, first variable repeated at the end.
@@ -135,19 +140,18 @@ def cpdag(network: Network) -> tuple[tuple[Arc, ...], tuple[Arc, ...]]:
     the v-structures of the skeleton and closes them under rules 1 to 3 of Meek (1995, UAI), which suffice
     when all directions come from v-structures. Raises VerificationError, naming it, for a cycle.
     """
-    arcs = set(network.arcs())
-    neighbours: list[set[int]] = [set() for _ in network.names]
-    for a, b in arcs:
-        neighbours[a].add(b)
-        neighbours[b].add(a)
-    into: list[set[int]] = [set() for _ in network.names]
-    for child, parents in enumerate(network.parents):
+    children = network.children()
+    neighbours: list[set[int]] = list(map(set, network.parents))
+    for own, below in zip(neighbours, children, strict=True):
+        own.update(below)
+    into: list[set[int]] = []
+    for parents in network.parents:
+        into.append(set())
         for a, b in combinations(parents, 2):
             if b not in neighbours[a]:
-                into[child] |= {a, b}
+                into[-1] |= {a, b}
     # From the roots down, since directions spread along the arcs: two rounds do for most networks.
-    place = {variable: at for at, variable in enumerate(network.order())}
-    waiting = sorted((arc for arc in arcs if arc[0] not in into[arc[1]]), key=lambda arc: place[arc[0]])
+    waiting = [(a, b) for a in network.order() for b in children[a] if a not in into[b]]
     compelled = 1
     while compelled:
         undecided = []
@@ -158,7 +162,7 @@ def cpdag(network: Network) -> tuple[tuple[Arc, ...], tuple[Arc, ...]]:
                 undecided.append((a, b))
         compelled = len(waiting) - len(undecided)
         waiting = undecided
-    directed = sorted(arcs - set(waiting))
+    directed = sorted(set(network.arcs()) - set(waiting))
     return tuple(directed), tuple(sorted((min(arc), max(arc)) for arc in waiting))
 
 
@@ -170,9 +174,12 @@ def _compelled(a: int, b: int, into: list[set[int]], neighbours: list[set[int]])
     # Rule 1: c -> a with c and b not adjacent; b -> a would make a new v-structure.
     if into[a] - neighbours[b]:
         return True
-    # Rule 2: a -> c -> b; b -> a would close a cycle.
-    if any(a in into[c] for c in into[b]):
-        return True
-    # Rule 3: c -> b and d -> b with c and d not adjacent, both joined to a by undecided edges.
-    candidates = sorted((into[b] & neighbours[a]) - into[a])
-    return any(d not in neighbours[c] for c, d in combinations(candidates, 2))
+    joined = (into[b] & neighbours[a]) - into[a]
+    for c in into[b]:
+        # Rule 2: a -> c -> b; b -> a would close a cycle.
+        if a in into[c]:
+            return True
+        # Rule 3: c -> b and d -> b with c and d not adjacent, both joined to a by undecided edges.
+        if c in joined and not joined <= neighbours[c] | {c}:
+            return True
+    return False

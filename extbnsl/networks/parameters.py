@@ -33,18 +33,24 @@ def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDA
             Mention("max-parents"),
             " for instance.",
         )
-    arities = [len(states) for states in dataset.states]
-    families = ((*parents, child) for child, parents in enumerate(network.parents))
-    return tuple(_table(dataset.codes, arities, family, smoothing) for family in families)
+    arities, columns, tables = dataset.arities, dataset.codes.T, []
+    for child, parents in enumerate(network.parents):
+        family = [*parents, child]
+        shape = tuple(arities[family].tolist())
+        cells = np.ravel_multi_index(tuple(columns[family].astype(np.int64)), shape)
+        counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+        totals = counts.sum(axis=-1, keepdims=True)
+        prior = smoothing / math.prod(shape[:-1])
+        occurs = totals + prior > 0
+        shares = (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0)
+        tables.append(np.where(occurs, shares, 1 / shape[-1]))
+    return tuple(tables)
 
 
 def entries_of_tables(network: Network, dataset: Dataset) -> list[int]:
     """How many numbers the table of each child has; O(variables + arcs)."""
-    arities = [len(states) for states in dataset.states]
-    return [
-        arities[child] * math.prod(arities[parent] for parent in parents)
-        for child, parents in enumerate(network.parents)
-    ]
+    arities = dataset.arities
+    return [math.prod(arities[[*parents, child]].tolist()) for child, parents in enumerate(network.parents)]
 
 
 def number_of_parameters(network: Network, data: Data) -> int:
@@ -53,19 +59,6 @@ def number_of_parameters(network: Network, data: Data) -> int:
         return sum(len(parents) + 2 for parents in network.parents)  # the intercept and the variance
     entries = entries_of_tables(network, data)
     return sum(each - each // len(states) for each, states in zip(entries, data.states, strict=True))
-
-
-def _table(
-    codes: NDArray[np.uint16], arities: list[int], family: tuple[int, ...], smoothing: float
-) -> NDArray[np.float64]:
-    """P(last of `family` | the others) from relative frequencies, and those that the prior adds."""
-    shape = tuple(arities[i] for i in family)
-    cells = np.ravel_multi_index(tuple(codes[:, i].astype(np.int64) for i in family), shape)
-    counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
-    totals = counts.sum(axis=-1, keepdims=True)
-    prior = smoothing / math.prod(shape[:-1])
-    occurs = totals + prior > 0
-    return np.where(occurs, (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0), 1 / shape[-1])
 
 
 def log_likelihoods(
