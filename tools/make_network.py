@@ -20,7 +20,8 @@ from extbnsl.cli.parser import Parser
 from extbnsl.cli.saying import fail
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.formats.bif import BifNetwork, bif_text
+from extbnsl.formats.bif import BifNetwork
+from extbnsl.formats.bif_writer import bif_text
 from extbnsl.networks.network import Network
 
 ARITIES = (2, 4)  # the least and the most

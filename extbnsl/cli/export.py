@@ -23,7 +23,8 @@ from extbnsl.formats.kinds import (
 from extbnsl.results.reading import claim_in, read_result
 
 if TYPE_CHECKING:
-    from extbnsl.formats.described import Described, Written
+    from extbnsl.formats.described import Described
+    from extbnsl.formats.export import Written
 
 EPILOG = f"""\
 Writes the (best) network of a run in the format that FILE ends with:

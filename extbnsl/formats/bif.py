@@ -1,16 +1,11 @@
-"""BIF: the Bayesian Interchange Format 0.15, as bnlearn and pgmpy read it, and as repositories of networks have it.
+"""BIF, the Bayesian Interchange Format 0.15, read as repositories of networks have it, and as `bif_writer` writes it.
 
-Both readers are looser than the format in places and stricter in others, so names keep to what both take:
-letters of ASCII, digits and underscores, no digit first, and no word that either of them takes for a
-keyword. State labels may also begin with a digit or a sign and have points, as in published networks.
-
-The format leaves much to the writer, and our reader takes what is in use: commas and bars are blanks, names and labels
-may stand in double quotes, blocks come in any order, and properties and comments are passed over. A table is a row for
-each configuration of the parents, or `table` with all numbers, the child changing slowest and the last parent fastest;
+The format leaves much to the writer, and we take what is in use: commas and bars are blanks, names and labels may stand
+in double quotes, blocks come in any order, and properties and comments are passed over. A table is a row for each
+configuration of the parents, or `table` with all numbers, the child changing slowest and the last parent fastest;
 `default` is the row of all configurations that have none.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,67 +21,7 @@ from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data.text import Reading, text_blocks
 from extbnsl.files.atomic import open_given
-from extbnsl.formats.spelling import spelled
 from extbnsl.networks.network import Network
-
-# pgmpy looks for these anywhere in the text, and takes 'table1' for a table that begins with 1.
-MISREAD = re.compile(r"variable|probability|network|(table|default)[0-9eE]")
-NAME = re.compile(rf"(?!.*({MISREAD.pattern})|(type|discrete|property|table|default)$)[A-Za-z_][A-Za-z0-9_]*")
-LABEL = re.compile(rf"(?!.*({MISREAD.pattern}))[A-Za-z0-9_.+-]+")
-
-
-def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence[NDArray[np.float64]]) -> str:
-    """The network with its parameters as BIF, in ASCII, ending in a newline.
-
-    `states[i]` are the labels of variable i; `tables[i]` has shape (*arities of its parents, its arity),
-    rows along the last axis, as `network.fit` returns it. Probabilities have the digits that give back the
-    same float64. A name or label that BIF cannot hold is replaced by a similar one, and a comment at the
-    top of the file gives the original, as JSON: {"variable": as written, "name": original} for a name,
-    {"variable": as written, "state": as written, "label": original} for a label.
-    """
-    names, labels, changes = spelled(network.names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)
-    comments = ("// " + json.dumps(change) for change in changes)
-    lines = [*comments, "network unknown {", "}"]
-    for name, row in zip(names, labels, strict=True):
-        lines += [
-            f"variable {name} {{",
-            f"  type discrete [ {len(row)} ] {{ {', '.join(row)} }};",
-            "}",
-        ]
-    for child, table in enumerate(tables):
-        lines += _probability(network.parents[child], child, names, labels, table)
-    return "\n".join(lines) + "\n"
-
-
-def other_words(names: Sequence[str], states: Sequence[Sequence[str]]) -> int:
-    """How many of these names and labels `bif_text` replaces, because BIF cannot hold them."""
-    labels = sum(not LABEL.fullmatch(label) for row in states for label in row)
-    return labels + sum(not NAME.fullmatch(name) for name in names)
-
-
-def _probability(
-    parents: tuple[int, ...],
-    child: int,
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    table: NDArray[np.float64],
-) -> Iterator[str]:
-    """The lines of one probability table, the last parent changing fastest."""
-    if not parents:
-        yield f"probability ( {names[child]} ) {{"
-        yield f"  table {_row(table)};"
-    else:
-        yield f"probability ( {names[child]} | {', '.join(names[p] for p in parents)} ) {{"
-        for configuration in np.ndindex(table.shape[:-1]):
-            given = ", ".join(labels[p][code] for p, code in zip(parents, configuration, strict=True))
-            yield f"  ({given}) {_row(table[configuration])};"
-    yield "}"
-
-
-def _row(probabilities: NDArray[np.float64]) -> str:
-    """The probabilities of one configuration."""
-    return ", ".join(repr(p) for p in probabilities.tolist())
-
 
 ROUNDING = 0.015  # by which probabilities of two digits miss a sum of 1, as three times 0.33 do
 LARGEST_TABLE = 1 << 26  # probabilities; only `default` can promise so many in a small file
@@ -99,7 +34,7 @@ States = dict[str, list[str]]  # by variable, in the order of the file
 
 @dataclass(frozen=True, eq=False)
 class BifNetwork:
-    """A network and its parameters, as `formats.bif.bif_text` takes them.
+    """A network and its parameters, as `bif_text` takes them.
 
     `states[i]` are the labels of variable i; `tables[i]` has shape (*arities of its parents, its arity), float64, with
     the parents in ascending order. The rows along the last axis are as in the file: they sum to 1 within ROUNDING.

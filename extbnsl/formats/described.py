@@ -1,22 +1,24 @@
-"""What there is to tell of a network, and what a format makes of it; network.json, which tells all of it: the network
-with its equivalence class, parameters, cost and what its data hold, as plain JSON values.
+"""What there is to tell of a network; network.json, which tells all of it: the network with its equivalence class,
+parameters, cost and what its data hold, as plain JSON values.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.dataset import Spread
-from extbnsl.formats.spelling import Change
-from extbnsl.networks.arcs import ArcStrength
-from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Arc, Network, cpdag
+
+if TYPE_CHECKING:
+    from extbnsl.data.dataset import Spread
+    from extbnsl.networks.arcs import ArcStrength
+    from extbnsl.networks.gaussian import Regression
 
 FORMAT_VERSION = 1
 COSTS = ("cost_of_removal", "cost_of_reversal")
+STRENGTH = ("from", "to", *COSTS)  # how the fields of an ArcStrength are called
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +37,10 @@ class Described:
     cost: float
     states: Sequence[Sequence[str]] | None = None
     tables: Sequence[NDArray[np.float64]] | None = None
-    strengths: tuple[ArcStrength, ...] | None = None
-    regressions: Sequence[Regression] | None = None
+    strengths: "tuple[ArcStrength, ...] | None" = None
+    regressions: "Sequence[Regression] | None" = None
     counts: Sequence[Sequence[int]] | None = None
-    spreads: Sequence[Spread] | None = None
+    spreads: "Sequence[Spread] | None" = None
 
     def parameters(self) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
         """The states and the tables, which must be there."""
@@ -55,16 +57,6 @@ class Described:
             yield arc, arc in compelled, {key: getattr(strength, key, None) for key in COSTS}
 
 
-@dataclass(frozen=True)
-class Written:
-    """The text of a file. spelled: the names and labels that it spells in another way, of which it does not tell the
-    originals itself; told: how many such there are of which it does."""
-
-    text: str
-    spelled: tuple[Change, ...] = ()
-    told: int = 0
-
-
 def network_document(described: Described) -> dict[str, Any]:
     """The network as a value that `json.dumps` takes; its cost in nats.
 
@@ -75,38 +67,28 @@ def network_document(described: Described) -> dict[str, Any]:
     """
     network, names = described.network, described.network.names
     directed, undirected = cpdag(network)
-    return {
+    told: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "variables": list(names),
-        "states": _by_name(names, described.states and [list(row) for row in described.states]),
-        "counts": _by_name(names, described.counts and [list(row) for row in described.counts]),
+        "states": _by_name(names, described.states and list(map(list, described.states))),
+        "counts": _by_name(names, described.counts and list(map(list, described.counts))),
         "parents": network.parents_by_name(),
         "arcs": _named(names, network.arcs()),
         "cpdag": {"directed": _named(names, directed), "undirected": _named(names, undirected)},
         "tables": _by_name(names, described.tables and [table.tolist() for table in described.tables]),
-        **_of_numbers(described),
-        "arc_strengths": None if described.strengths is None else [_strength(own) for own in described.strengths],
-        "cost": described.cost,
-        "log_base": "e",
     }
-
-
-def _of_numbers(described: Described) -> dict[str, Any]:
-    """What there is to tell of continuous variables, as far as it is known."""
-    names, told = described.network.names, {}
     if described.regressions is not None:
-        fitted = zip(described.regressions, described.network.parents, strict=True)
+        fitted = zip(described.regressions, network.parents, strict=True)
         told["regressions"] = _by_name(names, [_regression(own, parents, names) for own, parents in fitted])
     if described.spreads is not None:
         told["spreads"] = _by_name(names, list(map(asdict, described.spreads)))
-    return told
+    told["arc_strengths"] = None
+    if described.strengths is not None:
+        told["arc_strengths"] = [dict(zip(STRENGTH, vars(own).values(), strict=True)) for own in described.strengths]
+    return {**told, "cost": described.cost, "log_base": "e"}
 
 
-def _strength(own: ArcStrength) -> dict[str, Any]:
-    return {"from": own.parent, "to": own.child, **{key: getattr(own, key) for key in COSTS}}
-
-
-def _regression(own: Regression, parents: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
+def _regression(own: "Regression", parents: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
     return {
         "intercept": own.intercept,
         "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),

@@ -1,25 +1,37 @@
 """A network in any of the formats of kinds.py, a function for each.
 
-A table of the arcs in CSV; DOT for Graphviz; a model string of bnlearn, such as [A][C][B|A:C], for `model2network` in
-R; GraphML for networkx, igraph, Gephi, yEd and Cytoscape; XDSL of GeNIe and SMILE; NET of Hugin; BIF and JSON from
-their own files.
+A table of the arcs in CSV; a model string of bnlearn, such as [A][C][B|A:C], for `model2network` in R; GraphML for
+networkx, igraph, Gephi, yEd and Cytoscape; XDSL of GeNIe and SMILE; NET of Hugin; BIF, DOT and JSON from their own
+files.
 """
 
 import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif import bif_text, other_words
-from extbnsl.formats.described import COSTS, Described, Written, network_document
+from extbnsl.formats.bif_writer import bif_text, other_words
+from extbnsl.formats.described import COSTS, Described, network_document
+from extbnsl.formats.dot import dot_text
 from extbnsl.formats.kinds import MADE_OF_PARAMETERS
-from extbnsl.formats.spelling import Change, csv_text, fits_xml, spelled, xml_text
-from extbnsl.networks.network import Network, cpdag
+from extbnsl.formats.spelling import Change, csv_text, spelled
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text of a file. spelled: the names and labels that it spells in another way, of which it does not tell the
+    originals itself; told: how many such there are of which it does."""
+
+    text: str
+    spelled: tuple[Change, ...] = ()
+    told: int = 0
+
 
 BNLEARN_NAME = re.compile(r"(?!\s)[^\[\]|:\x00-\x1f\x7f\x85\u2028\u2029]+(?<!\s)")
 
@@ -37,28 +49,6 @@ def bnlearn_written(described: Described) -> Written:
         parents = ":".join(names[p] for p in network.parents[x])
         nodes.append(f"[{names[x]}|{parents}]" if parents else f"[{names[x]}]")
     return Written("".join(nodes) + "\n", changes)
-
-
-def dot_text(network: Network, as_class: bool = False) -> str:
-    """The network as a digraph, every variable a node in its order, arcs sorted; ends in a newline.
-
-    Arcs whose direction the equivalence class leaves open are dashed; or, with `as_class`, lines without a head.
-    """
-    names = [_quoted(name) for name in network.names]
-    compelled = set(cpdag(network)[0])
-    style = "dir=none" if as_class else "style=dashed"
-    lines = ["digraph network {"]
-    lines += [f"  {name};" for name in names]
-    for arc in network.arcs():
-        attributes = "" if arc in compelled else f" [{style}]"
-        lines.append(f"  {names[arc[0]]} -> {names[arc[1]]}{attributes};")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _quoted(name: str) -> str:
-    """A name as a quoted DOT identifier; a backslash is doubled, since it begins an escape in a label."""
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 HEADER = ("from", "to", "compelled", *COSTS)
@@ -91,7 +81,7 @@ def graphml_written(described: Described) -> Written:
     """The network as GraphML. The `states` of a node are a JSON list of texts, if they are known, and so are the costs
     of an arc, in nats."""
     network = described.network
-    names, _, changes = spelled(network.names, fits_xml)
+    names, _, changes = spelled(network.names, _fits_xml)
     root = ET.Element("graphml", xmlns=NAMESPACE)
     for of, name, kind in KEYS:
         ET.SubElement(root, "key", {"id": name, "for": of, "attr.name": name, "attr.type": kind})
@@ -108,7 +98,7 @@ def graphml_written(described: Described) -> Written:
         for key, cost in costs.items():
             if cost is not None:
                 _say(edge, key, repr(cost))
-    return Written(xml_text(root), changes)
+    return Written(_xml_text(root), changes)
 
 
 def _say(element: ET.Element, key: str, value: str) -> None:
@@ -138,7 +128,7 @@ def xdsl_written(described: Described) -> Written:
             ET.SubElement(node, "parents").text = " ".join(names[p] for p in network.parents[x])
         ET.SubElement(node, "probabilities").text = " ".join(map(repr, tables[x].ravel().tolist()))
         _show(genie, names[x], _shown(network.names[x], names[x]), x)
-    return Written(xml_text(root), changes)
+    return Written(_xml_text(root), changes)
 
 
 def _show(genie: ET.Element, identifier: str, name: str, x: int) -> None:
@@ -154,7 +144,22 @@ def _show(genie: ET.Element, identifier: str, name: str, x: int) -> None:
 
 def _shown(name: str, identifier: str) -> str:
     """The name that people see: readers make one blank of all white space, and pyAgrum takes this for the name."""
-    return name if fits_xml(name) and name == " ".join(name.split()) and name else identifier
+    return name if _fits_xml(name) and name == " ".join(name.split()) and name else identifier
+
+
+_HELD = re.compile("[\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+
+
+def _fits_xml(text: str) -> bool:
+    """Whether a text comes back from XML 1.0: it has no place for most control characters (section 2.2), and readers
+    take a carriage return for a line end (section 2.11)."""
+    return _HELD.fullmatch(text) is not None
+
+
+def _xml_text(root: ET.Element) -> str:
+    """The document as text in UTF-8, a line for each element, ending in a newline."""
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 # pgmpy looks for keywords anywhere in the text, so no name has one in it; and it takes commas, brackets and blanks for

@@ -1,8 +1,6 @@
-"""Names and labels of states in the words that a format allows, how they are written otherwise, and XML and CSV as
-texts."""
+"""Names and labels of states in the words that a format allows, how they are written otherwise, and CSV as text."""
 
 import re
-import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,14 +20,16 @@ def spelled(
     "state": as written, "label": original} for a label."""
     states = ((),) * len(names) if states is None else states
     written = words(names, fits_name, "X", never)
-    labels = tuple(words(row, fits_label, "s", never) for row in states)
+    labels: list[tuple[str, ...]] = []
     changes: list[Change] = []
-    for name, original, own, row in zip(written, names, labels, states, strict=True):
+    for name, original, row in zip(written, names, states, strict=True):
+        labels.append(words(row, fits_label, "s", never))
         if name != original:
             changes.append({"variable": name, "name": original})
-        pairs = zip(own, row, strict=True)
-        changes += ({"variable": name, "state": word, "label": label} for word, label in pairs if word != label)
-    return written, labels, tuple(changes)
+        for word, label in zip(labels[-1], row, strict=True):
+            if word != label:
+                changes.append({"variable": name, "state": word, "label": label})
+    return written, tuple(labels), tuple(changes)
 
 
 def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[str] | None = None) -> tuple[str, ...]:
@@ -38,12 +38,12 @@ def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[s
     `prefix` stands before a word that needs another beginning, and must fit with digits and '_' behind it; what matches
     `never` is left out of such a word. O(length of all), unless many of the words are the same.
     """
-    taken = {original for original in originals if fits(original)}
+    taken = set(filter(fits, originals))
     last: dict[str, int] = {}  # by stem, the number of its last word
     written = []
     for original in originals:
         word = original
-        if not fits(word):
+        if word not in taken:
             stem = _stem(original, fits, prefix, never)
             number = last.get(stem, 0) + 1
             while (word := stem if number == 1 else f"{stem}_{number}") in taken:
@@ -60,21 +60,6 @@ def _stem(original: str, fits: Fits, prefix: str, never: re.Pattern[str] | None)
         return stem
     stem = f"{prefix}_{stem if never is None else never.sub('', stem)}"
     return stem if fits(stem) else prefix
-
-
-_HELD = re.compile("[\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
-
-
-def fits_xml(text: str) -> bool:
-    """Whether a text comes back from XML 1.0: it has no place for most control characters (section 2.2), and readers
-    take a carriage return for a line end (section 2.11)."""
-    return _HELD.fullmatch(text) is not None
-
-
-def xml_text(root: ET.Element) -> str:
-    """The document as text in UTF-8, a line for each element, ending in a newline."""
-    ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of one (OWASP: CSV injection)

@@ -7,7 +7,7 @@ from typing import Any
 
 from extbnsl.core.arguments import check_share
 from extbnsl.core.claims import OPTIMAL
-from extbnsl.networks.arcs import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
+from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
 
 THRESHOLD = 0.5  # of the networks that join a pair of the consensus
@@ -66,7 +66,7 @@ class Bootstrap:
         """The network of the pairs that at least this share of the networks join.
 
         It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
-        `extbnsl.networks.arcs.consensus`.
+        `extbnsl.networks.arc_frequencies.consensus`.
 
         Parameters
         ----------

@@ -12,8 +12,8 @@ from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data.dataset import Spread
 from extbnsl.files.atomic import encoded, write_atomically
 from extbnsl.files.names import DOCUMENT
-from extbnsl.formats.described import Described, Written
-from extbnsl.formats.export import names_text
+from extbnsl.formats.described import Described
+from extbnsl.formats.export import Written, names_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network

@@ -10,15 +10,13 @@ from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.data.dataset import spreads, state_counts
 from extbnsl.files.atomic import Content, encoded
 from extbnsl.files.names import ARC_FREQUENCIES, BIF, DOCUMENT, of_network
-from extbnsl.formats.bif import bif_text, other_words
+from extbnsl.formats.bif_writer import bif_text, other_words
 from extbnsl.formats.described import Described, network_document
-from extbnsl.formats.export import dot_text
+from extbnsl.formats.dot import dot_text
 from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arcs import arc_strengths, costs_from, costs_in
-from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables, fit
-from extbnsl.results.bootstrap import HEADER
 from extbnsl.scores.local import LocalScores
 
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
@@ -30,6 +28,8 @@ def files_beside(
     """The files beside result.json that tell a result with this document and claim, as (name, content); the parameters
     are in them if it has data."""
     if "bootstrap" in document:
+        from extbnsl.results.bootstrap import HEADER
+
         arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
         yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
     yield from networks(network, dataset, document["cost"], claim)
@@ -41,12 +41,12 @@ def networks(
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
     bif, document, dot = of_network(place)
-    yield _file(dot, dot_text(network))
+    yield dot, encoded(dot_text(network))
     tabled = not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
     known = described(network, cost, dataset, claim, parameters=tabled)
     if known.states is not None and known.tables is not None:
-        yield _file(bif, bif_text(network, known.states, known.tables))
-    yield _file(document, json_text(network_document(known)))
+        yield bif, encoded(bif_text(network, known.states, known.tables))
+    yield document, encoded(f"{json_text(network_document(known))}\n")
 
 
 def described(
@@ -72,6 +72,8 @@ def described(
         tables = fit(network, problem, smoothing) if parameters else None
         return Described(network, cost, problem.states, tables, known, counts=state_counts(problem))
     if isinstance(problem, Numbers):
+        from extbnsl.networks.gaussian import regressions
+
         fitted = regressions(network, problem) if parameters else None
         return Described(network, cost, strengths=known, regressions=fitted, spreads=spreads(problem))
     return Described(network, cost, strengths=known)
@@ -98,7 +100,3 @@ def warnings_of_outputs(network: Network, dataset: Data | None) -> tuple[str, ..
         return ()
     names = counted(replaced, "name or state", "names or states")
     return (f"{BIF} spells {names} in another way, since BIF takes few characters: its first lines tell which.",)
-
-
-def _file(name: str, text: str) -> tuple[str, bytes]:
-    return name, encoded(f"{text.rstrip()}\n")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -19,21 +19,21 @@ from extbnsl.core.version import __version__
 from extbnsl.data import Data, Numbers
 from extbnsl.files.atomic import Content, encoded, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, RESULT, is_of_some
-from extbnsl.formats.bif import bif_text
+from extbnsl.formats.bif_writer import bif_text
 from extbnsl.formats.described import Described
-from extbnsl.formats.export import dot_text, written
-from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
+from extbnsl.formats.dot import dot_text
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
-from extbnsl.results.bootstrap import Bootstrap
-from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.facts import notebook_html
 from extbnsl.results.outputs import described, files_beside
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
+
+if TYPE_CHECKING:
+    from extbnsl.results.bootstrap import Bootstrap
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +105,7 @@ class Result:
     order_optimal: bool | None = None
     ess: float | None = None
     knowledge: Knowledge = NOTHING
-    bootstrap: Bootstrap | None = None
+    bootstrap: "Bootstrap | None" = None
 
     def __repr__(self) -> str:
         arcs = counted(len(self.network.arcs()), "arc")
@@ -279,6 +279,9 @@ class Result:
         BudgetError
             If the disk is full.
         """
+        from extbnsl.formats.export import written
+        from extbnsl.results.exporting import check_free, write_export
+
         target = Path(path)
         kind = format_of(target, format)
         check_choices(kind, smoothing, cpdag)
@@ -327,6 +330,8 @@ class Result:
         InputError
             If networkx is not installed.
         """
+        from extbnsl.formats.foreign_objects import networkx_graph
+
         return networkx_graph(self.described(parameters=False))
 
     def to_pgmpy(self, smoothing: float = 0.0) -> Any:
@@ -347,6 +352,8 @@ class Result:
         InputError
             If pgmpy is not installed, there are no data, or the variables are continuous.
         """
+        from extbnsl.formats.foreign_objects import pgmpy_model
+
         return pgmpy_model(self.described(strengths=False, smoothing=smoothing))
 
     def to_pyagrum(self, smoothing: float = 0.0) -> Any:
@@ -367,6 +374,8 @@ class Result:
         InputError
             If pyagrum is not installed, there are no data, or the variables are continuous.
         """
+        from extbnsl.formats.foreign_objects import pyagrum_network
+
         return pyagrum_network(self.described(strengths=False, smoothing=smoothing))
 
     def to_bif(self) -> str:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif import bif_text, read_bif
+from extbnsl.formats.bif import read_bif
+from extbnsl.formats.bif_writer import bif_text
 from extbnsl.networks.network import Network
 
 VARIABLES = (

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.formats.bif import bif_text
+from extbnsl.formats.bif_writer import bif_text
 from extbnsl.formats.described import Described, network_document
-from extbnsl.formats.export import dot_text
+from extbnsl.formats.dot import dot_text
 from extbnsl.networks.network import Network
 
 NETWORK = Network(("rain", "wet grass", "variable", "X_"), ((), (0,), (0, 1), ()))

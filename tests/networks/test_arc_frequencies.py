@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 
-from extbnsl.networks.arcs import Counts, arc_frequencies, consensus, count_arcs
+from extbnsl.networks.arc_frequencies import Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Network
 
 

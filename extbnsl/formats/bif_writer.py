@@ -1,0 +1,69 @@
+"""BIF, the Bayesian Interchange Format 0.15, written so that bnlearn and pgmpy read it.
+
+Both readers are looser than the format in places and stricter in others, so names keep to what both take:
+letters of ASCII, digits and underscores, no digit first, and no word that either of them takes for a
+keyword. State labels may also begin with a digit or a sign and have points, as in published networks.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.formats.spelling import spelled
+from extbnsl.networks.network import Network
+
+# pgmpy looks for these anywhere in the text, and takes 'table1' for a table that begins with 1.
+MISREAD = re.compile(r"variable|probability|network|(table|default)[0-9eE]")
+NAME = re.compile(rf"(?!.*({MISREAD.pattern})|(type|discrete|property|table|default)$)[A-Za-z_][A-Za-z0-9_]*")
+LABEL = re.compile(rf"(?!.*({MISREAD.pattern}))[A-Za-z0-9_.+-]+")
+
+
+def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence[NDArray[np.float64]]) -> str:
+    """The network with its parameters as BIF, in ASCII, ending in a newline.
+
+    `states[i]` are the labels of variable i; `tables[i]` has shape (*arities of its parents, its arity),
+    rows along the last axis, as `network.fit` returns it. Probabilities have the digits that give back the
+    same float64. A name or label that BIF cannot hold is replaced by a similar one, and a comment at the
+    top of the file gives the original, as JSON: {"variable": as written, "name": original} for a name,
+    {"variable": as written, "state": as written, "label": original} for a label.
+    """
+    names, labels, changes = spelled(network.names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)
+    lines = [f"// {json.dumps(change)}" for change in changes]
+    lines += ["network unknown {", "}"]
+    for name, row in zip(names, labels, strict=True):
+        lines += [
+            f"variable {name} {{",
+            f"  type discrete [ {len(row)} ] {{ {', '.join(row)} }};",
+            "}",
+        ]
+    for child, table in enumerate(tables):
+        lines += _probability(network.parents[child], child, names, labels, table)
+    return "\n".join(lines) + "\n"
+
+
+def other_words(names: Sequence[str], states: Sequence[Sequence[str]]) -> int:
+    """How many of these names and labels `bif_text` replaces, because BIF cannot hold them."""
+    return len(spelled(names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)[2])
+
+
+def _probability(
+    parents: tuple[int, ...],
+    child: int,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    table: NDArray[np.float64],
+) -> Iterator[str]:
+    """The lines of one probability table, the last parent changing fastest."""
+    if not parents:
+        yield f"probability ( {names[child]} ) {{"
+        yield f"  table {', '.join(map(repr, table.tolist()))};"
+    else:
+        yield f"probability ( {names[child]} | {', '.join(map(names.__getitem__, parents))} ) {{"
+        configurations = product(*map(labels.__getitem__, parents))
+        for given, row in zip(configurations, table.reshape(-1, table.shape[-1]), strict=True):
+            yield f"  ({', '.join(given)}) {', '.join(map(repr, row.tolist()))};"
+    yield "}"
