@@ -9,10 +9,11 @@ from patching import everything_pays, searchable, sized
 
 from extbnsl import learn
 from extbnsl.kernels.varsets import words
-from extbnsl.verify.certificate import Branching, Pass, Search
+from extbnsl.verify.branching import Branching
 from extbnsl.verify.families import untold
 from extbnsl.verify.passes import CLUSTERS, weighted
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
+from extbnsl.verify.steps import Pass, Search
 
 KINDS_OF_STEPS = {Pass: CUTS, Search: SEARCH, Branching: BRANCHING}
 

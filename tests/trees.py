@@ -16,7 +16,8 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.steps import Branched, cuts_over
 from extbnsl.solver.outcome import _named_step
-from extbnsl.verify.certificate import Branching, floors_of
+from extbnsl.verify.branching import Branching
+from extbnsl.verify.certificate import floors_of
 from extbnsl.verify.passes import Families
 from extbnsl.verify.recount import fault_of_tree
 

@@ -7,7 +7,7 @@ keyword. State labels may also begin with a digit or a sign and have points, as 
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -32,38 +32,24 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
     {"variable": as written, "state": as written, "label": original} for a label.
     """
     names, labels, changes = spelled(network.names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)
-    lines = [f"// {json.dumps(change)}" for change in changes]
+    lines = []
+    for change in changes:
+        lines.append(f"// {json.dumps(change)}")
     lines += ["network unknown {", "}"]
-    for name, row in zip(names, labels, strict=True):
-        lines += [
-            f"variable {name} {{",
-            f"  type discrete [ {len(row)} ] {{ {', '.join(row)} }};",
-            "}",
-        ]
-    for child, table in enumerate(tables):
-        lines += _probability(network.parents[child], child, names, labels, table)
+    for name, own in zip(names, labels, strict=True):
+        lines += [f"variable {name} {{", f"  type discrete [ {len(own)} ] {{ {', '.join(own)} }};", "}"]
+    for name, parents, table in zip(names, network.parents, tables, strict=True):
+        if not parents:
+            lines += [f"probability ( {name} ) {{", f"  table {', '.join(map(repr, table.tolist()))};"]
+        else:
+            lines.append(f"probability ( {name} | {', '.join(map(names.__getitem__, parents))} ) {{")
+            configurations = product(*map(labels.__getitem__, parents))  # the last parent changes fastest
+            for given, row in zip(configurations, table.reshape(-1, table.shape[-1]), strict=True):
+                lines.append(f"  ({', '.join(given)}) {', '.join(map(repr, row.tolist()))};")
+        lines.append("}")
     return "\n".join(lines) + "\n"
 
 
 def other_words(names: Sequence[str], states: Sequence[Sequence[str]]) -> int:
     """How many of these names and labels `bif_text` replaces, because BIF cannot hold them."""
     return len(spelled(names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)[2])
-
-
-def _probability(
-    parents: tuple[int, ...],
-    child: int,
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    table: NDArray[np.float64],
-) -> Iterator[str]:
-    """The lines of one probability table, the last parent changing fastest."""
-    if not parents:
-        yield f"probability ( {names[child]} ) {{"
-        yield f"  table {', '.join(map(repr, table.tolist()))};"
-    else:
-        yield f"probability ( {names[child]} | {', '.join(map(names.__getitem__, parents))} ) {{"
-        configurations = product(*map(labels.__getitem__, parents))
-        for given, row in zip(configurations, table.reshape(-1, table.shape[-1]), strict=True):
-            yield f"  ({', '.join(given)}) {', '.join(map(repr, row.tolist()))};"
-    yield "}"

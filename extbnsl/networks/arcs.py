@@ -51,7 +51,11 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
     Asks for the costs of up to three families an arc, each once; O(arcs of all paths) words besides.
     """
     once = functools.cache(cost)
-    above = _ancestors(network)
+    above = [0] * len(network.names)  # each variable and its ancestors, as bits
+    for x in network.order():
+        above[x] = 1 << x
+        for parent in network.parents[x]:
+            above[x] |= above[parent]
     required = set(claim.knowledge.required)
     ruled_out = claim.knowledge.ruling_out()
     most = len(network.names) if claim.max_parents is None else claim.max_parents
@@ -108,13 +112,3 @@ def _rise(changes: list[tuple[int, tuple[int, ...], tuple[int, ...]]], cost: Fam
             return None
         terms += [new, -old]
     return math.fsum(terms)
-
-
-def _ancestors(network: Network) -> list[int]:
-    """Each variable and its ancestors, as the bits of an int."""
-    above = [0] * len(network.names)
-    for x in network.order():
-        above[x] = 1 << x
-        for parent in network.parents[x]:
-            above[x] |= above[parent]
-    return above

@@ -87,7 +87,7 @@ def bounds_told(lower: float, upper: float) -> str:
 
 def sizes_told(document: Document) -> str:
     """How many arcs the network has, and networks or resamples the result, such as '8 arcs, 17 of 200 resamples'."""
-    told = [counted(_number_of_arcs(document), "arc")]
+    told = [counted(sum(map(len, document["parents"].values())), "arc")]
     told += [listed(document)] if is_ranked(document) else []
     told += [_resamples_done(document)] if has_resamples(document) else []
     return ", ".join(told)
@@ -158,7 +158,8 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
     yield "knowledge", str(Knowledge.from_document(document["knowledge"])) if document.get("knowledge") else ""
-    sizes = [in_full(len(document["variables"]), "variable"), in_full(_number_of_arcs(document), "arc")]
+    arcs = sum(map(len, document["parents"].values()))
+    sizes = [in_full(len(document["variables"]), "variable"), in_full(arcs, "arc")]
     parameters = document.get("stats", {}).get("parameters")
     yield "network", ", ".join([*sizes, *([] if parameters is None else [in_full(parameters, "parameter")])])
 
@@ -176,10 +177,6 @@ def _left_by(document: Document) -> str:
     since, seconds, risen = improved["seconds"], stats["seconds"], document["lower_bound"] - improved["lower_bound"]
     told = f"the network stands since second {since:.0f} of {seconds:.0f}, the bound rose by {format_cost(risen)} since"
     return f"left by {'both' if since > OLD * seconds else 'the bound'}, it seems: {told}"
-
-
-def _number_of_arcs(document: Document) -> int:
-    return sum(map(len, document["parents"].values()))
 
 
 def _of_networks(document: Document) -> Iterator[tuple[str, str]]:

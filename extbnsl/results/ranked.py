@@ -30,7 +30,6 @@ from extbnsl.results.result import Result
 if TYPE_CHECKING:
     from extbnsl.data import Data
 
-
 FAMILIES = 1 << 17  # of networks that are written together
 NETWORKS_HEADER = "rank,cost,share_of_found,equivalence_class,arcs,model"
 ARCS_HEADER = ("from", "to", "share_of_found", "either_of_found", "found_of_all")

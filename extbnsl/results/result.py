@@ -29,8 +29,8 @@ from extbnsl.networks.parameters import fit
 from extbnsl.results.facts import notebook_html
 from extbnsl.results.outputs import described, files_beside
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify import FORMAT_VERSION, LOG_BASE, SIGN
 from extbnsl.verify.certificate import Certificate
-from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
 
 if TYPE_CHECKING:
     from extbnsl.results.bootstrap import Bootstrap
@@ -202,7 +202,7 @@ class Result:
             "knowledge": self.knowledge.document() or None,
             "variables": list(names),
             "parents": self.network.parents_by_name(),
-            "order": [names[i] for i in self.order],
+            "order": list(map(names.__getitem__, self.order)),
             "order_optimal": self.order_optimal,
             "certificate": None if self.certificate is None else self.certificate.to_document(),
             "stats": dict(self.stats),

@@ -4,9 +4,8 @@ certificate.
 
 import contextlib
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,33 +18,22 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
-from extbnsl.parents.exhaustive.measured import standardised
-from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Stages
 from extbnsl.proof.pieces import Part
-from extbnsl.proof.steps import RootPass, Searched, Step
+from extbnsl.proof.steps import Branched, RootPass, Searched, Step
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.scores.cells import cells_of
 from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.opening import Opened, warnings_of
-from extbnsl.verify.certificate import (
-    MOST_UNITS,
-    Answer,
-    Branching,
-    Certificate,
-    CertifiedComponent,
-    NodePass,
-    Pass,
-    Search,
-    TreeNode,
-    floor_units,
-)
-from extbnsl.verify.document import Wholes
+from extbnsl.verify.certificate import MOST_UNITS, Certificate, CertifiedComponent, floor_units
 from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.steps import Pass, Search, Wholes
+
+if TYPE_CHECKING:
+    from extbnsl.verify.branching import Branching
 
 
 @dataclass(frozen=True)
@@ -63,7 +51,12 @@ def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float
     leave, and the penalty of no parents. A stop leaves zero of the misfit of states. Some ten ns per record and
     variable."""
     if isinstance(data, Numbers):
+        from extbnsl.parents.exhaustive.measured import standardised
+
         return standardised(data).least_costs()
+    from extbnsl.parents.exhaustive.source import source_of
+    from extbnsl.scores.cells import cells_of
+
     score, floors, source = score_of(claim), np.zeros(data.variables), source_of(data, claim)
     if source.order.size:
         with contextlib.suppress(Stopped):
@@ -131,13 +124,10 @@ class Solution:
     @property
     def status(self) -> str:
         """Whether all is proved, or why the first part that is not was given up."""
-        stopped = [part.stopped for part in self.parts if part.stopped is not None]
-        return stopped[0] if stopped else OPTIMAL
-
-    @property
-    def lower_bound(self) -> float:
-        """What every network costs at least, in nats: what the parts prove, each within its own tolerance."""
-        return math.fsum(map(_proved_bound, self.parts))
+        for part in self.parts:
+            if part.stopped is not None:
+                return part.stopped
+        return OPTIMAL
 
 
 def _proved_bound(part: Part) -> float:
@@ -167,14 +157,16 @@ def concluded(run: Opened[Any], solution: Solution, stopped: str | None) -> Resu
 
 
 def network_of(solution: Solution) -> FoundNetwork:
-    """The network of the components' joined orders in which every variable has its best parents before it."""
+    """The network of the components' joined orders in which every variable has its best parents before it; no network
+    costs less than what the parts prove, each within its own tolerance."""
     scores = solution.survivors.scores
     parents: list[tuple[int, ...]] = [()] * scores.variables
     order: list[int] = []
     cost = []
     before = pack((), scores.variables)
     for part, component in zip(solution.parts, solution.components, strict=True):
-        for child in (component.variables[i] for i in part.order):
+        for i in part.order:
+            child = component.variables[i]
             inside = np.flatnonzero(np.logical_not((scores.parents[child] & ~before).any(axis=1)))
             if not inside.size:
                 raise VerificationError(f"{scores.names[child]!r} has no parent set among the variables before it.")
@@ -183,7 +175,8 @@ def network_of(solution: Solution) -> FoundNetwork:
             cost.append(float(scores.costs[child][row]))
             add(child, before)
             order.append(child)
-    return FoundNetwork(Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost), solution.lower_bound)
+    lower_bound = math.fsum(map(_proved_bound, solution.parts))
+    return FoundNetwork(Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost), lower_bound)
 
 
 def _stats_of(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
@@ -205,37 +198,41 @@ def _stats_of(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
 def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate | None:
     """What proves the solution, if all its parts have the steps of a proof and a check has units for their multipliers.
     The parts of a list that was stopped have no steps, though its best network is known to be optimal."""
-    if not all(part.steps for part in solution.parts):
-        return None
     components = []
     for part, component in zip(solution.parts, solution.components, strict=True):
-        own = tuple(names[v] for v in component.variables)
-        steps = tuple(_named_step(step, own) for step in part.steps)
-        if any(sum(multipliers) > MOST_UNITS for step in steps for multipliers in _multipliers(step)):
+        if not part.steps:
             return None
+        own = tuple(map(names.__getitem__, component.variables))
+        steps = []
+        for step in part.steps:
+            if _heaviest(step) > MOST_UNITS:
+                return None
+            steps.append(_named_step(step, own))
         first = part.steps[0]
         assert isinstance(first, RootPass), "a proof begins with a pass"
         least = dict(zip(own, map(floor_units, first.least), strict=True))
-        components.append(CertifiedComponent(own, _proved_bound(part), least, steps))
+        components.append(CertifiedComponent(own, _proved_bound(part), least, tuple(steps)))
     return Certificate(tuple(components))
 
 
-def _multipliers(step: Pass | Search | Branching) -> Iterator[tuple[int, ...]]:
-    """Those of each pass of a step, in units."""
-    if isinstance(step, Branching):
-        yield from (multipliers for node in step.nodes for _, multipliers in node.passes)
-    else:
-        yield (step.guide if isinstance(step, Search) else step).multipliers
+def _heaviest(step: Step) -> int:
+    """What the multipliers of a pass of a step come to at most, in units."""
+    if isinstance(step, Branched):
+        return max((sum(duals.weights.tolist()) for node in step.nodes for duals in node.duals), default=0)
+    return sum(step.weights)
 
 
-def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching:
+def _named_step(step: Step, names: tuple[str, ...]) -> "Pass | Search | Branching":
     """A step of a proof by the names of the component's variables."""
-    cuts = tuple(tuple(tuple(names[i] for i in cluster) for cluster in cut) for cut in step.cuts)
+    name = names.__getitem__
+    cuts = tuple(tuple(tuple(map(name, cluster)) for cluster in cut) for cut in step.cuts)
     if isinstance(step, RootPass):
         return Pass(cuts, Wholes(step.weights))
-    own = tuple(names[i] for i in step.variables)
+    own = tuple(map(name, step.variables))
     if isinstance(step, Searched):
         return Search(own, step.bound, Pass(cuts, Wholes(step.weights)))
+    from extbnsl.verify.branching import Answer, Branching, NodePass, TreeNode
+
     nodes = []
     for node in step.nodes:
         x, y = divmod(node.choice // 2, len(own))

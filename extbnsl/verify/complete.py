@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, ceil_units, floor_units
+from extbnsl.verify.certificate import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family
 from extbnsl.verify.order_nodes import Walkable, walk
 from extbnsl.verify.order_search import Tell, layers, piece_of, within
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of
 from extbnsl.verify.recount import count_below
+from extbnsl.verify.steps import NO_CUTS, Pass
 
 LARGEST = 64  # variables of a piece
 KEPT_BYTES = 56  # of a node that is kept, while all are put in order

@@ -10,14 +10,11 @@ from typing import Annotated, Any, TypeVar, cast
 from extbnsl.core.codec import Misfit, decode
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.verify import FORMAT_VERSION, LOG_BASE, SIGN
 
 T = TypeVar("T")
 Refusal = Callable[[str, str | None], Exception]  # of a key, and what its value is not, None if there is none
 
-# Of result.json. 1 had multipliers that were not whole units, 2 no steps of branching in the certificate, and called
-# the shares of networks probabilities.
-FORMAT_VERSION = 3
-SIGN, LOG_BASE = "minimised", "e"
 LARGEST_SHARE = 1.0 + 1e-9  # what a sum of shares may be for rounding
 LARGEST = 1 << 62  # a number of networks or classes
 
@@ -35,23 +32,6 @@ def is_share(value: Any) -> bool:
 def whole_from(least: int, most: float = float("inf")) -> Callable[[Any], bool]:
     """Whether a JSON value is a whole number in a range, of however many digits; true, and 1.0, are none."""
     return lambda value: type(value) is int and least <= value <= most
-
-
-class Wholes(tuple[int, ...]):
-    """Whole numbers; of these a document may have millions."""
-
-    __slots__ = ()
-
-    @classmethod
-    def from_document(cls, value: Any) -> "Wholes":
-        """Those of a JSON list; Misfit if it is none."""
-        if not (isinstance(value, list) and all(type(one) is int for one in value)):
-            raise Misfit
-        return cls(value)
-
-    def document(self) -> list[int]:
-        """As a JSON value."""
-        return list(self)
 
 
 Word = Annotated[str, "a word"]
@@ -78,13 +58,13 @@ def value_of(document: Mapping[str, Any], key: str, kind: Any, refused: Refusal 
         raise refused(key, [mark for mark in kind.__metadata__ if isinstance(mark, str)][-1]) from None
 
 
-def read_fields(kind: type[T], document: Any, refused: Refusal | None = None, **known: Any) -> T:
-    """A value of a dataclass, from an object that has its fields, but for those that are known; raises as `value_of`.
-    Those with a default may be missing or null."""
+def read_fields(kind: type[T], document: Any, **known: Any) -> T:
+    """A value of a dataclass, from an object that has its fields, but for those that are known; raises InputError as
+    `value_of`. Those with a default may be missing or null."""
     found, document = dict(known), document if isinstance(document, dict) else {}
     for name, (hint, optional) in _declared(cast(Any, kind)).items():
         if name not in known and not (optional and document.get(name) is None):
-            found[name] = value_of(document, name, hint, refused)
+            found[name] = value_of(document, name, hint)
     return kind(**found)
 
 

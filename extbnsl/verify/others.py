@@ -29,16 +29,18 @@ from extbnsl.kernels.varsets import members
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.certificate import NO_CUTS, Certificate, Pass, TooMuch, ceil_units, read_certificate
+from extbnsl.verify.certificate import Certificate, TooMuch, ceil_units
+from extbnsl.verify.certificate_reader import read_certificate
 from extbnsl.verify.complete import Question, networks_below
 from extbnsl.verify.demands import Demands
-from extbnsl.verify.document import ClaimedResult, Summary, Wholes
+from extbnsl.verify.document import ClaimedResult, Summary
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family, Listed, class_key, first_of, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import ListCheck
 from extbnsl.verify.recount import family_source
 from extbnsl.verify.rescoring import family_cost
+from extbnsl.verify.steps import NO_CUTS, Pass, Wholes
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
 ADDED = 1e-6  # what a share may be off that was added up without a list

@@ -15,7 +15,7 @@ from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import WORD_BITS, pack, words
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import Cut, Pass
+from extbnsl.verify.steps import Cut, Pass
 
 CLUSTERS = 3  # of a cut, at most
 AT_ONCE = 1 << 16  # families that one task looks at, whatever their children

@@ -32,15 +32,12 @@ from extbnsl.kernels.varsets import WORD_BITS, as_varsets
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify.branching import Branching, TreeNode
 from extbnsl.verify.certificate import (
     BEYOND,
     MOST_UNITS,
-    Branching,
     CertifiedComponent,
-    Pass,
-    Search,
     TooMuch,
-    TreeNode,
     ceil_units,
     floor_units,
     floors_of,
@@ -53,6 +50,7 @@ from extbnsl.verify.families import FamilySource, ListedFamilies, Tell, untold
 from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, weighted
 from extbnsl.verify.regression_families import families_by_regressions
+from extbnsl.verify.steps import Pass, Search
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
 WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by

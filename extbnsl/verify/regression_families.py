@@ -58,12 +58,7 @@ from extbnsl.verify.families import (
     taken_by,
 )
 from extbnsl.verify.passes import WeightedCuts
-from extbnsl.verify.regression_search import (
-    RegressionChild,
-    new_regression_frames,
-    search_regressions,
-    triangulate,
-)
+from extbnsl.verify.regression_search import RegressionChild, new_regression_frames, search_regressions, triangulate
 
 ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance

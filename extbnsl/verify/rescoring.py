@@ -50,21 +50,17 @@ def family_costs(problem: Data | LocalScores, network: Network, score: str, ess:
 def family_cost(
     problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
 ) -> float:
-    """What the family of a child costs, in nats; raises VerificationError if the scores do not list it."""
+    """What the family of a child costs, in nats, infinity if that is more than a float can hold; raises
+    VerificationError if the scores do not list it."""
     if isinstance(problem, Numbers):
         return _regressed(problem.values, child, parents)
-    if isinstance(problem, Dataset):
-        return _counted(problem, child, parents, score, ess)
-    return _listed(problem, child, parents)
-
-
-def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], score: str, ess: float | None) -> float:
-    """The cost of one family; infinity if it is more than a float can hold."""
-    arity, states = len(dataset.states[child]), math.prod(len(dataset.states[p]) for p in parents)
+    if isinstance(problem, LocalScores):
+        return _listed(problem, child, parents)
+    arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
     if states * arity > MOST_PARAMETERS:
         return math.inf
-    configurations = _numbered(dataset.codes[:, parents])
-    cells = _numbered(np.column_stack([configurations, dataset.codes[:, child]]))
+    configurations = _numbered(problem.codes[:, parents])
+    cells = _numbered(np.column_stack([configurations, problem.codes[:, child]]))
     in_cell = np.bincount(cells)
     in_configuration = np.zeros(len(in_cell), dtype=np.int64)
     in_configuration[cells] = np.bincount(configurations)[configurations]
@@ -81,9 +77,8 @@ def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], score: str,
         regrets = (many * log_regret(m, arity) for m, many in zip(numbers.tolist(), often.tolist(), strict=True))
         return misfit + math.fsum(regrets)
     if score == "qnml":
-        records = dataset.records
-        return misfit + log_regret(records, states * arity) - log_regret(records, states)
-    return misfit + PARAMETER_COSTS[score](dataset.records) * (arity - 1) * states
+        return misfit + log_regret(problem.records, states * arity) - log_regret(problem.records, states)
+    return misfit + PARAMETER_COSTS[score](problem.records) * (arity - 1) * states
 
 
 def _regressed(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> float:

@@ -17,26 +17,18 @@ from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.certificate import NO_CUTS, CertifiedComponent, TooMuch, ceil_units, nats_of, read_certificate
+from extbnsl.verify.certificate import CertifiedComponent, TooMuch, ceil_units, nats_of
+from extbnsl.verify.certificate_reader import read_certificate
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import SOLVER_ERROR, FamilySource
 from extbnsl.verify.others import Others, check_others
 from extbnsl.verify.passes import cuts_of
-from extbnsl.verify.question import (
-    BOUND,
-    DATA,
-    OPTIMALITY,
-    ORDER,
-    RESAMPLES,
-    Question,
-    Unchecked,
-    question_of,
-    unmet,
-)
+from extbnsl.verify.question import BOUND, DATA, OPTIMALITY, ORDER, RESAMPLES, Question, Unchecked, question_of, unmet
 from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
 from extbnsl.verify.recount import Optimality, check_component, count_below, family_source
 from extbnsl.verify.rescoring import family_costs, least_cost
+from extbnsl.verify.steps import NO_CUTS
 from extbnsl.verify.verdict import verify
 
 

@@ -20,9 +20,10 @@ from extbnsl.machine.workers import Workers
 from extbnsl.orders.local_search import BRIEF
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step, cuts_over
 from extbnsl.proof.strategy import PROBE, RULES
-from extbnsl.verify.certificate import Branching, Pass, Search
+from extbnsl.verify.branching import Branching
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
 from extbnsl.verify.statement import verify_optimality
+from extbnsl.verify.steps import Pass, Search
 from extbnsl.verify.verdict import verify
 
 SMALL = 4  # variables that a search may have at most

@@ -14,7 +14,7 @@ from extbnsl.files.manifest import read_manifest
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import local_scores
-from extbnsl.verify.certificate import Branching
+from extbnsl.verify.branching import Branching
 from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 

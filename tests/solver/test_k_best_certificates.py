@@ -15,10 +15,10 @@ from extbnsl.core.codec import json_text
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import Pass, Search
 from extbnsl.verify.recount import CUTS, SEARCH
 from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.statement import verify_optimality
+from extbnsl.verify.steps import Pass, Search
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))

@@ -30,22 +30,15 @@ from extbnsl.data import read_csv
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import UNITS_PER_NAT
-from extbnsl.verify.certificate import (
-    MOST_UNITS,
-    NO_CUTS,
-    Certificate,
-    CertifiedComponent,
-    Pass,
-    ceil_units,
-    floor_units,
-    read_certificate,
-)
+from extbnsl.verify.certificate import MOST_UNITS, Certificate, CertifiedComponent, ceil_units, floor_units
+from extbnsl.verify.certificate_reader import read_certificate
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import ListedFamilies
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import CUTS, check_component
 from extbnsl.verify.statement import verify_optimality
+from extbnsl.verify.steps import NO_CUTS, Pass
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))

@@ -24,12 +24,13 @@ from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.scores.local import local_scores
-from extbnsl.verify.certificate import NO_CUTS, Pass, TooMuch
+from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.complete import Question, networks_below
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.listed import cycle_of, scored_family
 from extbnsl.verify.order_nodes import Walkable, walk
 from extbnsl.verify.recount import family_source
+from extbnsl.verify.steps import NO_CUTS, Pass
 
 SETTINGS = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 ROOM = 1 << 30

@@ -8,15 +8,10 @@ from certified import proved
 
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.verify import UNITS_PER_NAT
-from extbnsl.verify.certificate import (
-    MOST_UNITS,
-    Answer,
-    Branching,
-    Pass,
-    Search,
-    TreeNode,
-    read_certificate,
-)
+from extbnsl.verify.branching import Answer, Branching, TreeNode
+from extbnsl.verify.certificate import MOST_UNITS
+from extbnsl.verify.certificate_reader import read_certificate
+from extbnsl.verify.steps import Pass, Search
 
 TAKEN_AWAY = object()
 

@@ -12,7 +12,8 @@ from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
-from extbnsl.verify.certificate import MOST_UNITS, UNITS_PER_NAT, floor_units
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.certificate import MOST_UNITS, floor_units
 from extbnsl.verify.document import FORMAT_VERSION
 from extbnsl.verify.rescoring import family_costs
 from extbnsl.verify.statement import verify_optimality

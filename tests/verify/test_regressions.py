@@ -19,23 +19,15 @@ from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import (
-    MOST_UNITS,
-    NO_CUTS,
-    UNITS_PER_NAT,
-    Certificate,
-    CertifiedComponent,
-    Pass,
-    TooMuch,
-    ceil_units,
-    floor_units,
-)
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.certificate import MOST_UNITS, Certificate, CertifiedComponent, TooMuch, ceil_units, floor_units
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import check_component
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.statement import verify_optimality
+from extbnsl.verify.steps import NO_CUTS, Pass
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))

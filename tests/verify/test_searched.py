@@ -20,13 +20,15 @@ from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import local_scores
-from extbnsl.verify.certificate import NO_CUTS, UNITS_PER_NAT, CertifiedComponent, Pass, Search, TooMuch, floor_units
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.certificate import CertifiedComponent, TooMuch, floor_units
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import ListedFamilies
 from extbnsl.verify.recount import SEARCH, check_component
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.statement import verify_optimality
+from extbnsl.verify.steps import NO_CUTS, Pass, Search
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))

@@ -16,7 +16,8 @@ from trees import grown
 
 from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import MOST_UNITS, Answer, Branching, TreeNode, floor_units
+from extbnsl.verify.branching import Answer, Branching, TreeNode
+from extbnsl.verify.certificate import MOST_UNITS, floor_units
 from extbnsl.verify.passes import Families, packed_cuts
 from extbnsl.verify.recount import _after_passes, _answered, _below, _has_order, fault_of_tree
 
