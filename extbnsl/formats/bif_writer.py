@@ -52,4 +52,7 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
 
 def other_words(names: Sequence[str], states: Sequence[Sequence[str]]) -> int:
     """How many of these names and labels `bif_text` replaces, because BIF cannot hold them."""
-    return len(spelled(names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)[2])
+    replaced = len(names) - len(list(filter(NAME.fullmatch, names)))
+    for row in states:
+        replaced += len(row) - len(list(filter(LABEL.fullmatch, row)))
+    return replaced
