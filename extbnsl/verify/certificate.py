@@ -26,9 +26,7 @@ may be taken twice as much, and costs within MOST_UNITS, no sum leaves the range
 integers.
 """
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,12 +49,13 @@ class TooMuch(Exception):
 
 def floor_units(nats: float) -> int:
     """The whole units in a finite number of nats."""
-    return math.floor(Fraction(nats) * UNITS_PER_NAT)
+    numerator, denominator = nats.as_integer_ratio()
+    return numerator * UNITS_PER_NAT // denominator
 
 
 def ceil_units(nats: float) -> int:
     """The least whole units that make up a finite number of nats."""
-    return math.ceil(Fraction(nats) * UNITS_PER_NAT)
+    return -floor_units(-nats)
 
 
 def nats_of(units: int) -> float:
