@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from extbnsl.core import compiling
-from extbnsl.kernels.kept import is_kept, keep_checked
+from extbnsl.kernels.kept import keep_checked
 
 _TOP = Path(__file__).parents[2]  # where the package lies
 _UNKNOWN = f"numba {numba.__version__}"
@@ -36,44 +36,44 @@ _STATEMENT = re.compile(
     re.MULTILINE,
 )
 _COMMENT_OR_JOINT = re.compile(r"#[^\n]*|\\\n")
+_LISTED = re.compile(r"(?:^\(?|,)\s*([\w.*]+)")  # in a list, each with `as another` behind it or not
 
 
-def source_files(module: str, top: Path) -> frozenset[Path]:
-    """The files of `module`, a dotted name below the folder `top`, and of every module of its package that it draws on.
+def source_files(module: str, top: Path) -> dict[Path, bytes]:
+    """The files of `module`, a dotted name below the folder `top`, and of every module of its package that it draws on,
+    with what they hold.
 
     Sees every form of import statement, wherever it stands: of a module, of a name in it, of several, relative ones.
     """
-    found: set[Path] = set()
+    found: dict[Path, bytes] = {}
     waiting, own = [module], module.partition(".")[0]
     while waiting:
         name = waiting.pop()
         file = _file_of(name, top) if name.partition(".")[0] == own else None  # beside it others may be installed
         if file is not None and file not in found:
-            found.add(file)
             package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-            waiting += _imported(file, package, top)
-    return frozenset(found)
+            found[file], imported = _read(file, package, top)
+            waiting += imported
+    return found
 
 
 @functools.cache
 def _file_of(module: str, top: Path) -> Path | None:
     """The file of a module below `top`, None if it is another's."""
     stem = top.joinpath(*module.split("."))
-    return next((file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.is_file()), None)
+    for file in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
 
 
 @functools.cache
-def _source(file: Path) -> bytes:
-    return file.read_bytes()
-
-
-@functools.cache
-def _imported(file: Path, package: str, top: Path) -> tuple[str, ...]:
-    """The modules that a file of a package imports, by their dotted names; where it takes a name of a module, that
-    module, where the name is itself one, that one. A parser would take a second for all the kernels."""
-    found: list[str] = []
-    for origin, names, modules in _STATEMENT.findall(_COMMENT_OR_JOINT.sub(" ", _source(file).decode())):
-        listed = [name.split()[0] for name in (names or modules).strip("()").split(",") if name.split()]
+def _read(file: Path, package: str, top: Path) -> tuple[bytes, tuple[str, ...]]:
+    """What a file of a package holds, and the modules that it imports, by their dotted names; where it takes a name of
+    a module, that module, where the name is itself one, that one. A parser would take a second for all the kernels."""
+    source, found = file.read_bytes(), list[str]()
+    for origin, names, modules in _STATEMENT.findall(_COMMENT_OR_JOINT.sub(" ", source.decode())):
+        listed = _LISTED.findall(names or modules)
         if not origin:
             found += listed
             continue
@@ -83,15 +83,15 @@ def _imported(file: Path, package: str, top: Path) -> tuple[str, ...]:
         for name in listed:
             whole = ".".join([*base, name])
             found.append(whole if _file_of(whole, top) is not None else ".".join(base))
-    return tuple(found)
+    return source, tuple(found)
 
 
 @functools.cache
 def _cache_folder(module: str) -> str | None:
     """Where the compiled kernels of exactly these sources lie; None if no file can be written there."""
     digest = hashlib.sha256()
-    for file in sorted(source_files(module, _TOP)):
-        digest.update(str(file.relative_to(_TOP)).encode() + _source(file))
+    for file, source in sorted(source_files(module, _TOP).items()):
+        digest.update(str(file.relative_to(_TOP)).encode() + source)
     folder = os.path.join(_cache_base(), f"kernels-{digest.hexdigest()[:16]}")
     try:
         os.makedirs(folder, exist_ok=True)
@@ -165,12 +165,9 @@ def inner(kernel: Callable[..., Any], **options: Any) -> Any:
     return made
 
 
-def inlined(kernel: Callable[..., Any]) -> Any:
-    """An inner kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
-
-    A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
-    """
-    return inner(kernel, forceinline=True)
+# An inner kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
+# A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
+inlined: Callable[[Callable[..., Any]], Any] = functools.partial(inner, forceinline=True)
 
 
 def either(without: Callable[..., Any], given: Callable[..., Any]) -> Any:
@@ -203,11 +200,10 @@ def njit(kernel: Callable[..., Any]) -> Any:
         compiled = _compiled(cache=True, **_OPTIONS)(kernel)
     finally:
         config.CACHE_DIR = others
-    if not is_kept(compiled):
-        _unkept.add(_UNKNOWN)
-        return _compiled(**_OPTIONS)(kernel)
-    keep_checked(compiled)
-    return compiled
+    if keep_checked(compiled):
+        return compiled
+    _unkept.add(_UNKNOWN)
+    return _compiled(**_OPTIONS)(kernel)
 
 
 @intrinsic

@@ -21,21 +21,20 @@ CHECKSUMS = "checksums"
 _NEEDED = ("cache_path", "load_overload", "save_overload")
 
 
-def is_kept(kernel: Any) -> bool:
-    """Whether the cache of a kernel is as this module knows it."""
-    return all(hasattr(_cache_of(kernel), name) for name in _NEEDED)
-
-
-def keep_checked(kernel: Any) -> None:
+def keep_checked(kernel: Any) -> bool:
     """Let the cache of a kernel be empty where it is damaged, or cannot be read, and let it be where it cannot be
-    written."""
-    cache = _cache_of(kernel)
+    written; False if the cache is not as this module knows it, which is then left alone."""
+    cache: Any = getattr(kernel, "_cache", None)
+    for name in _NEEDED:
+        if not hasattr(cache, name):
+            return False
     folder, save = Path(cache.cache_path), cache.save_overload
     load: Callable[..., Any] = cache.load_overload if quick_loader is None else quick_loader(cache)
 
     def load_if_whole(signature: Any, context: Any) -> Any:
         with contextlib.suppress(Exception):  # whatever is raised by what another compiler has written
-            if _is_whole(folder):
+            told, found = _checksums(folder)
+            if told == found:
                 return load(signature, context)
         _empty(folder)
         return None
@@ -46,31 +45,25 @@ def keep_checked(kernel: Any) -> None:
             _write_checksums(folder)
 
     cache.load_overload, cache.save_overload = load_if_whole, save_if_possible
+    return True
 
 
-def _cache_of(kernel: Any) -> Any:
-    return getattr(kernel, "_cache", None)
-
-
-def _is_whole(folder: Path) -> bool:
-    """Whether the files of a folder are just those that were left there; OSError if that cannot be read."""
-    try:
-        told = (folder / CHECKSUMS).read_bytes()
-    except FileNotFoundError:
-        told = b""
-    return told == _checksums(folder)
-
-
-def _checksums(folder: Path) -> bytes:
-    """A line for each file in a folder but those that are being written: its SHA-256 and its name; empty without."""
-    files = sorted(path for path in folder.iterdir() if path.name != CHECKSUMS and ".tmp." not in path.name)
-    return b"".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n".encode() for path in files)
+def _checksums(folder: Path) -> tuple[bytes, bytes]:
+    """What the file of the checksums says, if there is one, and what it should say: a line for each other file but
+    those that are being written, with its SHA-256 and its name. OSError if that cannot be read."""
+    told = found = b""
+    for path in sorted(folder.iterdir()):
+        if path.name == CHECKSUMS:
+            told = path.read_bytes()
+        elif ".tmp." not in path.name:
+            found += f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n".encode()
+    return told, found
 
 
 def _write_checksums(folder: Path) -> None:
     temporary = folder / f"{CHECKSUMS}.tmp.{os.getpid()}"
     try:
-        temporary.write_bytes(_checksums(folder))
+        temporary.write_bytes(_checksums(folder)[1])
         os.replace(temporary, folder / CHECKSUMS)
     finally:
         temporary.unlink(missing_ok=True)

@@ -9,9 +9,9 @@ import functools
 import io
 import mmap
 import pickle
+import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -35,9 +35,11 @@ _PARTS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 def _check_numba() -> None:
     """Raise ImportError unless this numba is one of those that this module knows."""
-    version = tuple(int(part) if part.isdigit() else 0 for part in numba.__version__.split(".")[:2])
-    whole = all(hasattr(owner, name) for owner, parts in _PARTS for name in parts)
-    if not (TRIED[0] <= version <= TRIED[1] and whole):
+    found = re.match(r"(\d+)\.(\d+)", numba.__version__)
+    known = found is not None and TRIED[0] <= (int(found[1]), int(found[2])) <= TRIED[1]
+    for owner, parts in _PARTS:
+        known = known and set(parts) <= set(dir(owner))
+    if not known:
         raise ImportError(f"numba {numba.__version__} is not known to load compiled code as this module does.")
 
 
@@ -47,8 +49,7 @@ _check_numba()
 def quick_loader(cache: Any) -> Callable[[Any, Any], Any]:
     """What loads from the cache of a function, in place of its `load_overload`; raises whatever damaged files make of
     it."""
-    files = cache._cache_file
-    files._load_data = lambda name: _load(Path(files._data_path(name)))
+    cache._cache_file._load_data = functools.partial(_load, cache._cache_file)
 
     def load(signature: Any, context: Any) -> Any:
         _add_runtime()
@@ -63,9 +64,9 @@ def quick_loader(cache: Any) -> Callable[[Any, Any], Any]:
     return load
 
 
-def _load(path: Path) -> Any:
+def _load(files: Any, name: str) -> Any:
     """What a file of the cache holds; `_Kept` finds there what it does not take along."""
-    with path.open("rb") as file:
+    with open(files._data_path(name), "rb") as file:
         _Kept.content = file.read()
         _Kept.mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return _Unpickler(io.BytesIO(_Kept.content)).load()

@@ -39,7 +39,8 @@ def add(member: int, varset: NDArray[np.uint64]) -> None:
 
 def unpack(varset: NDArray[np.uint64]) -> tuple[int, ...]:
     """The members of one varset, ascending."""
-    return tuple(np.flatnonzero(_bits(varset)).tolist())
+    bits = np.unpackbits(np.ascontiguousarray(varset, "<u8").view(np.uint8), bitorder="little")
+    return tuple(np.flatnonzero(bits).tolist())
 
 
 def members(varset: int) -> Iterator[int]:
@@ -47,11 +48,6 @@ def members(varset: int) -> Iterator[int]:
     while varset:
         yield (varset & -varset).bit_length() - 1
         varset &= varset - 1
-
-
-def _bits(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Whether each variable is a member: (..., w) -> (..., 64 w)."""
-    return np.unpackbits(np.ascontiguousarray(varsets, "<u8").view(np.uint8), axis=-1, bitorder="little")
 
 
 def unpacked(varsets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -65,7 +61,8 @@ def unpacked(varsets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 def _rows_and_members(varsets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The members of varsets (m, words), ascending, with the row of each."""
     at, word = np.nonzero(varsets)  # the members of wide varsets lie in few words
-    which, bit = np.nonzero(_bits(varsets[at, word, None]))
+    bytes_of_words = varsets[at, word, None].astype("<u8", copy=False).view(np.uint8)
+    which, bit = np.nonzero(np.unpackbits(bytes_of_words, axis=1, bitorder="little"))
     return at[which], WORD_BITS * word[which] + bit
 
 

@@ -112,7 +112,7 @@ def test_a_missing_file_and_one_too_many_are_noticed(tiny):
 def test_without_the_cache_of_a_function_as_it_is_known_nothing_is_kept(tiny, monkeypatch):
     kernel, cache = tiny
     monkeypatch.setattr(compiler, "_unkept", set())
-    monkeypatch.setattr(kept, "_cache_of", lambda kernel: None)
+    monkeypatch.setattr(kept, "_NEEDED", (*kept._NEEDED, "another"))
     for _ in range(2):
         assert not is_from_cache(kernel())
     assert "is not known to keep compiled code" in compiler.cache_warning()
@@ -306,7 +306,7 @@ def test_every_form_of_import_tells_a_changed_callee(statement, tmp_path):
     (room / "unrelated.py").write_text(TINY)
     (tmp_path / "other.py").write_text(TINY)  # installed beside the package
     (room / "caller.py").write_text(f"import other\n{statement}\n")
-    drawn_on = compiler.source_files("package.room.caller", tmp_path)
+    drawn_on = set(compiler.source_files("package.room.caller", tmp_path))
     assert {room / "caller.py", room / "callee.py"} <= drawn_on
     assert not {room / "unrelated.py", tmp_path / "other.py"} & drawn_on
 
@@ -319,7 +319,7 @@ def test_a_changed_callee_changes_the_folder_of_the_compiled_code(tmp_path, monk
     folders = set()
     for text in (TINY, TINY.replace("2", "3"), TINY):
         (tmp_path / "package" / "callee.py").write_text(text)
-        for remembered in (compiler._cache_folder, compiler._imported, compiler._source):
+        for remembered in (compiler._cache_folder, compiler._read):
             remembered.cache_clear()
         folders.add(compiler._cache_folder("package.caller"))
     compiler._cache_folder.cache_clear()
