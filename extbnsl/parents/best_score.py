@@ -46,23 +46,30 @@ def byte_tables(
 
     The first `bytes_of_all` bytes get a block for every child, whether it has parents there or not.
     """
-    columns = [as_bytes(p) for p in parents]
-    used = [np.flatnonzero(c.any(axis=0) | (np.arange(c.shape[1]) < bytes_of_all)) for c in columns]
-    width = np.array([-(-c.shape[0] // 64) for c in columns], dtype=np.int64)
-    sizes = 256 * width * np.array([b.size for b in used], dtype=np.int64)
-    start = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-    bits = np.zeros(int(sizes.sum()), dtype=np.uint64)
+    n = len(costs)
+    columns, used, width = list[NDArray[np.uint8]](), list[NDArray[np.int64]](), np.zeros(n, np.int64)
+    first, start, block_first = np.zeros((3, n + 1), np.int64)
+    for child, varsets in enumerate(parents):
+        column = as_bytes(varsets)
+        own = np.flatnonzero(column.any(axis=0) | (np.arange(column.shape[1]) < bytes_of_all))
+        columns.append(column)
+        used.append(own)
+        width[child] = -(-column.shape[0] // 64)
+        first[child + 1] = first[child] + costs[child].size
+        start[child + 1] = start[child] + 256 * width[child] * own.size
+        block_first[child + 1] = block_first[child] + own.size
+    bits = np.zeros(start[n], dtype=np.uint64)
     for child, (column, own) in enumerate(zip(columns, used, strict=True)):
-        blocks = bits[start[child] : start[child] + sizes[child]].reshape(own.size, 256, width[child])
+        blocks = bits[start[child] : start[child + 1]].reshape(own.size, 256, width[child])
         _fill_blocks(np.ascontiguousarray(column[:, own]), blocks)
     return ByteTables(
         costs=np.concatenate(costs) if costs else np.zeros(0),
-        first=np.cumsum([0] + [c.size for c in costs], dtype=np.int64),
+        first=first,
         bits=bits,
-        start=start,
+        start=start[:n],
         width=width,
-        byte=np.concatenate(used).astype(np.int64) if used else np.zeros(0, dtype=np.int64),
-        block_first=np.cumsum([0] + [b.size for b in used], dtype=np.int64),
+        byte=np.concatenate(used) if used else np.zeros(0, np.int64),
+        block_first=block_first,
         members=np.concatenate(columns),
     )
 
@@ -90,7 +97,7 @@ def cheapest_families(
     parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], most: int, needed: Sequence[int]
 ) -> tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]:
     """The cheapest families of each child, as many as tables of `most` bytes have room for, and its `needed` one."""
-    n, longest = len(costs), max(c.size for c in costs)
+    n, longest = len(costs), max(map(len, costs))
     rows = longest
     while rows > 64 and sum(_child_bytes(min(c.size, rows), n) for c in costs) > most:
         rows //= 2

@@ -49,19 +49,19 @@ def split(
     """The components of the families parents[X] (m, w), costs[X] (m,), which have this slack, each after all from which
     it may have parents; otherwise as `components`."""
     candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in parents]
-    members = [tuple(sorted(own)) for own in _strongly_connected(candidates)]
+    members = _strongly_connected(candidates)
     if len(members) == 1:
         return (Component(members[0], tuple(parents), tuple(costs), slack),)
     return tuple(_component(own, parents, costs, put, slack, halt) for own in members)
 
 
-def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
-    """Tarjan's algorithm (1972) on the arcs child -> candidate parent: candidate parents come first."""
+def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Tarjan's algorithm (1972) on the arcs child -> candidate parent: candidate parents come first. Members ascend."""
     n = len(candidates)
     index, low = [-1] * n, [0] * n
     on_stack = [False] * n
     stack: list[int] = []
-    found: list[list[int]] = []
+    found: list[tuple[int, ...]] = []
     visited = 0
     for root in range(n):
         calls = [(root, iter(candidates[root]))] if index[root] < 0 else []
@@ -84,7 +84,7 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
                     low[calls[-1][0]] = min(low[calls[-1][0]], low[v])
                 if low[v] == index[v]:
                     at = stack.index(v)
-                    found.append(stack[at:])
+                    found.append(tuple(sorted(stack[at:])))
                     for u in stack[at:]:
                         on_stack[u] = False
                     del stack[at:]

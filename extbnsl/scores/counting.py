@@ -97,14 +97,14 @@ def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], aritie
     """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32."""
     records = int(weights.sum())
     width = max(2, records.bit_length())
-    word_of, shift_of = _place_lanes(arities, width)
     states: NDArray[Any] = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
+    lanes, word_of, shift_of = _lanes(states, arities, width)
     patterns, bits = _patterns(states, arities)
     return CountingTable(
         states=states,
         weights=weights.astype(np.uint32),
         arities=arities,
-        lanes=_lanes(states, arities, width, word_of, shift_of),
+        lanes=lanes,
         lane_width=width,
         word_of=word_of,
         shift_of=shift_of,
@@ -116,35 +116,24 @@ def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], aritie
     )
 
 
-def _place_lanes(arities: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Word and bit offset of each packed variable's first lane; the lowest lane of a word is its total."""
+def _lanes(
+    states: NDArray, arities: NDArray[np.int64], width: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """The lanes, and word and bit offset of each packed variable's first; the lowest lane of a word is its total."""
     per_word = 64 // width
-    word_of = np.full(arities.size, -1, dtype=np.int64)
-    shift_of = np.zeros(arities.size, dtype=np.int64)
-    word, used = 0, 1
+    word_of, shift_of = np.full(arities.size, -1, dtype=np.int64), np.zeros(arities.size, dtype=np.int64)
+    lanes, used = [np.ones(states.shape[1], np.uint64)], 1
     for v, arity in enumerate(arities.tolist()):
         if arity > min(PACKED_ARITY, per_word):
             continue
         if used + arity - 1 > per_word:
-            word, used = word + 1, 1
-        word_of[v], shift_of[v] = word, used * width
+            lanes.append(np.ones(states.shape[1], np.uint64))
+            used = 1
+        word_of[v], shift_of[v] = len(lanes) - 1, used * width
+        for state in range(1, arity):
+            lanes[-1] |= (states[v] == state).astype(np.uint64) << np.uint64((used + state - 1) * width)
         used += arity - 1
-    return word_of, shift_of
-
-
-def _lanes(
-    states: NDArray,
-    arities: NDArray[np.int64],
-    width: int,
-    word_of: NDArray[np.int64],
-    shift_of: NDArray[np.int64],
-) -> NDArray[np.uint64]:
-    lanes = np.ones((max(1, int(word_of.max(initial=0)) + 1), states.shape[1]), dtype=np.uint64)
-    for v in np.flatnonzero(word_of >= 0):
-        for state in range(1, int(arities[v])):
-            lane = (states[v] == state).astype(np.uint64)
-            lanes[word_of[v]] |= lane << np.uint64(shift_of[v] + (state - 1) * width)
-    return lanes
+    return np.array(lanes), word_of, shift_of
 
 
 def _patterns(states: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
