@@ -22,7 +22,7 @@ from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving
 from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.measured import standardised
-from extbnsl.parents.exhaustive.problem import varying, with_floors
+from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -67,15 +67,16 @@ def _interrupted(tiny: bool, claim: Claim = Claim(), level: int = 5) -> None:
 
 def _prepared_for_counting(tiny: bool, claim: Claim = Claim()) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(100, 10_000)
+    source = source_of(dataset, claim)
     with Workers(1) as workers:
-        counting = with_floors(source_of(dataset, claim).problem(0.0), workers)
+        counting = source.with_floors(source.problem(0.0), workers)
         single_parents.with_single_parents(counting, workers, inputs.shelf())
 
 
 def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
+    source = source_of(dataset, claim)
     with Workers(1) as workers:
-        counting = with_floors(source_of(dataset, claim).problem(0.0), workers)
-        counting = source_of(dataset, claim).with_limits(counting, workers)
+        counting = source.with_limits(source.with_floors(source.problem(0.0), workers), workers)
         shelf = inputs.shelf()
         begun = single_parents.with_single_parents(counting, workers, shelf)
         deque(judge_by_child(counting, replace(begun, complete_to=0), Means(workers, shelf, ignore)), maxlen=0)

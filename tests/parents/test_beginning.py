@@ -19,7 +19,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import problem as problem_module
-from extbnsl.parents.exhaustive.problem import varying, with_floors
+from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.single_parents import MOST_PARENTS, with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
@@ -33,7 +33,8 @@ def counted(dataset, claim=Claim(), threads=1):
     """The problem of a data set with its floors, and the order of its variables."""
     order = varying(dataset)
     with Workers(threads) as workers:
-        return with_floors(source_of(dataset, claim).problem(0.0), workers), order
+        source = source_of(dataset, claim)
+        return source.with_floors(source.problem(0.0), workers), order
 
 
 @settings(deadline=None, max_examples=30)
@@ -64,7 +65,8 @@ def test_rows_whose_hashes_meet_are_compared(monkeypatch):
         return hashes - hashes
 
     with Workers(1) as workers:
-        problem = source_of(dataset, Claim()).problem(0.0)
+        source = source_of(dataset, Claim())
+        problem = source.problem(0.0)
         rows = np.ascontiguousarray(problem.table.states.T)
         table = problem.table
         found = problem_module._unexplained(
@@ -72,7 +74,7 @@ def test_rows_whose_hashes_meet_are_compared(monkeypatch):
         )  # fmt: skip
         assert found.sum() <= expected.sum() + 1e-6
         monkeypatch.setattr(problem_module, "_hash", lambda variable, state: np.uint64(0))
-        assert with_floors(problem, workers).floors == pytest.approx(expected)
+        assert source.with_floors(problem, workers).floors == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)

@@ -7,7 +7,6 @@ from cases import random_dataset
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import pair_variables
-from extbnsl.parents.exhaustive.problem import with_floors
 from extbnsl.parents.exhaustive.single_parents import single_costs
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Child
@@ -17,8 +16,9 @@ GO_ON, STOP = np.zeros(1, np.uint8), np.ones(1, np.uint8)
 
 def problem(claim=Claim()):
     dataset = random_dataset(np.random.default_rng(0), 9, 100)
+    source = source_of(dataset, claim)
     with Workers(1) as workers:
-        return with_floors(source_of(dataset, claim).problem(0.0), workers)
+        return source.with_floors(source.problem(0.0), workers)
 
 
 @pytest.mark.parametrize("claim", [Claim(), Claim("bdeu")])

@@ -8,7 +8,6 @@ triangular factor of the data, where rounding grows with the root of that, and t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from extbnsl.data import Numbers
 from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import unhalted
-from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, moments, unexplained
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
@@ -136,14 +135,9 @@ def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
 
 @dataclass(frozen=True)
 class Measured(Source):
-    """Continuous data as a source of families."""
+    """Continuous data as a source of families; the order has all variables, as they are."""
 
     columns: Standardised
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """All variables, as they are."""
-        return np.arange(self.data.variables)
 
     def problem(self, slack: float) -> CountingProblem:
         columns, constraints = self.columns, self.constraints
@@ -168,11 +162,10 @@ class Measured(Source):
         more = max(0.0, np.ceil((misfit + problem.slack) / problem.step))  # infinite where the slack is
         return int(min(problem.limits[x], must.sum() + more))
 
-    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        """What the parents that all must have leave of the covariances is what the others are judged by."""
-        own = self.of_group(problem, group)
-        table = given(own.moments, np.isin(self.order, group.parents))
-        return replace(own, table=table, parameter=own.parameter + len(group.parents) * own.step)
+    def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
+        """What these parents leave of the covariances is what the others are judged by."""
+        table = given(problem.moments, np.isin(self.order, parents))
+        return replace(problem, table=table, parameter=problem.parameter + len(parents) * problem.step)
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
         return float(self.columns.costs(child, pack(parents, self.data.variables)[None])[0])

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
-from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import Formula
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, Score
+
+if TYPE_CHECKING:
+    from extbnsl.scores.determinants import Moments
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
 PASSED = 1000  # ranks that are passed in the time of counting a varset: less than a nanosecond, and hundreds of them
@@ -47,7 +49,7 @@ class CountingProblem:
     step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
     """
 
-    table: CountingTable | Moments
+    table: "CountingTable | Moments"
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     parameter: float
@@ -60,7 +62,7 @@ class CountingProblem:
     @property
     def factors(self) -> NDArray[np.int64]:
         """What a parent multiplies a penalty by, (n,) int64, ascending."""
-        return self.table.factors if isinstance(self.table, Moments) else self.table.arities
+        return self.table.arities if isinstance(self.table, CountingTable) else self.table.factors
 
     @property
     def rows(self) -> CountingTable:
@@ -69,9 +71,9 @@ class CountingProblem:
         return self.table
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> "Moments":
         """The table, where it is of continuous variables."""
-        assert isinstance(self.table, Moments), "moments are of numbers"
+        assert not isinstance(self.table, CountingTable), "moments are of numbers"
         return self.table
 
 
@@ -105,6 +107,8 @@ class Source(ABC):
     """Data with the score of a claim, by its full name, and which families are allowed: what an enumeration begins
     with.
 
+    order (m,) int64: the variables that may have parents or be some, as the problem has them.
+
     Costs of the enumeration may be others than those of the score, by a constant for each child; `again` and `shifted`
     give these.
     """
@@ -112,11 +116,7 @@ class Source(ABC):
     data: Data
     claim: Claim
     constraints: Constraints
-
-    @cached_property
-    @abstractmethod
-    def order(self) -> NDArray[np.int64]:
-        """The variables that may have parents or be some, as the problem has them."""
+    order: NDArray[np.int64]
 
     @abstractmethod
     def problem(self, slack: float) -> CountingProblem:
@@ -129,12 +129,30 @@ class Source(ABC):
         """How many parents a family of a child has at most that can win, by the floors and the slack of a problem."""
 
     @abstractmethod
-    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        """The problem of the children of a group, given the parents that they all must have if they are its."""
+    def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
+        """The problem of children which all must have these parents, given these."""
 
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
-        """The problem with its floors, if it has not got them; Stopped if the workers are."""
-        return problem
+        """The problem with N H(X | all other variables) of each child X as its floor, a little less for rounding; one
+        of continuous variables has its floors.
+
+        Rows that agree on all variables but X meet in a hash table: their hash is a sum over the variables, so that
+        leaving one out is a subtraction. Rows that meet are compared, so the floors are exact. Time: some ten ns per
+        row and variable. Stopped if the workers are stopped.
+        """
+        table = problem.table
+        if not isinstance(table, CountingTable):
+            return problem
+        rows = np.ascontiguousarray(table.states.T)
+        d, n = rows.shape
+        most = max(1, CELLS_PER_TASK // n)
+        hashes = np.concatenate(workers.map(_row_hashes, zip(np.split(rows, range(most, d, most)))))
+        tasks = [
+            (lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))
+        ]
+        floors = np.concatenate(workers.map(_unexplained, tasks))
+        rounding = ROUNDING * (1.0 + float(table.mlogm[-1]))
+        return replace(problem, floors=np.maximum(0.0, floors - rounding))
 
     @abstractmethod
     def cost(self, child: int, parents: Sequence[int]) -> float:
@@ -173,7 +191,7 @@ class Source(ABC):
         everyone = tuple(self.order.tolist())
         if not self.constraints.requires:
             return (Group((), everyone),)
-        own = self.of_group(problem, Group((), everyone))
+        own = self.for_group(problem, Group((), everyone))
         together: list[int] = []
         apart: dict[tuple[int, ...], list[int]] = {}
         for x, child in enumerate(everyone):
@@ -197,9 +215,9 @@ class Source(ABC):
         counted = 2 * sum(math.comb(others, size) for size in range(limit - must + 1))
         return sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
 
-    def of_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        """The problem with the children of a group alone, and without the parents that they all must have as
-        candidates."""
+    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
+        """The problem of the children of a group, given the parents that they all must have if they are its; these are
+        no candidates then."""
         own, constraints = np.isin(self.order, group.children), self.constraints
         if own.all() and not constraints.requires:
             return problem
@@ -208,7 +226,8 @@ class Source(ABC):
         required = problem.required & allowed
         elsewhere = constraints.required[:, self.order].sum(axis=0) - required.sum(axis=0)
         most = np.minimum(constraints.limits[self.order] - elsewhere, allowed.sum(axis=0))
-        return replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
+        found = replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
+        return self.with_given(found, group.parents) if group.parents else found
 
 
 def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
@@ -223,24 +242,6 @@ def of_child(problem: CountingProblem, x: int) -> tuple[CountingTable, float]:
     """The table of rows divided by the parents that a child must have, and their joint states."""
     must = problem.required[:, x]
     return divided(problem.rows, must), float(math.prod(problem.table.arities[must].tolist()))
-
-
-def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
-    """The problem with N H(X | all other variables) of each child X as its floor, a little less for rounding.
-
-    Rows that agree on all variables but X meet in a hash table: their hash is a sum over the variables, so that leaving
-    one out is a subtraction. Rows that meet are compared, so the floors are exact. Time: some ten ns per row and
-    variable. Stopped if the workers are stopped.
-    """
-    table = problem.rows
-    rows = np.ascontiguousarray(table.states.T)
-    d, n = rows.shape
-    most = max(1, CELLS_PER_TASK // n)
-    hashes = np.concatenate(workers.map(_row_hashes, [(rows[lo:hi],) for lo, hi in chunks(d, most)]))
-    tasks = [(lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))]
-    floors = np.concatenate(workers.map(_unexplained, tasks))
-    rounding = ROUNDING * (1.0 + float(table.mlogm[-1]))
-    return replace(problem, floors=np.maximum(0.0, floors - rounding))
 
 
 @inlined

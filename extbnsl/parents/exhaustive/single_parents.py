@@ -13,7 +13,7 @@ from extbnsl.kernels.varsets import as_varsets, gathered, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.scores.determinants import LEAST, Moments, given
+from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.local import in_order
 from extbnsl.scores.penalty import family_penalty, grown
@@ -42,8 +42,11 @@ def with_single_parents(
     try:
         found = workers.stream(single_costs, tasks, 4 * workers.threads, lambda own: None)
         for x, own in zip(children, found, strict=True):
-            varsets, costs_found = _cheapest(x, own, most)
-            parents[x], costs[x] = shelf.put(varsets | must[x]), shelf.put(costs_found)
+            better = np.flatnonzero(own < own[x])
+            if better.size > most:
+                better = better[np.argpartition(own[better], most)[:most]]
+            varsets = gathered(np.arange(better.size), better, better.size + 1, n) | must[x]  # the last has no other
+            parents[x], costs[x] = map(shelf.put, in_order(varsets, own[np.append(better, x)]))
     except Stopped as stop:
         return replace(start, parents=tuple(parents), costs=tuple(costs), stopped=stop.reason)
     return replace(start, parents=tuple(parents), costs=tuple(costs), singles=True)
@@ -56,24 +59,13 @@ def single_costs(x: int, problem: CountingProblem, halt: NDArray[np.uint8]) -> N
     """
     must = problem.required[:, x]
     more = problem.allowed[:, x] & ~must & (problem.limits[x] > must.sum())
-    if isinstance(problem.table, Moments):
-        parameter = problem.parameter + int(must.sum()) * problem.step
-        return _costs_by_moments(x, more, given(problem.table, must), parameter, problem.step)
+    if not isinstance(problem.table, CountingTable):
+        return _costs_by_moments(x, more, must, problem)
     table, states = of_child(problem, x)
     costs: NDArray[np.float64] = _costs_by_counts(
         x, more, table, problem.parameter * states, states, problem.form, halt
     )
     return costs
-
-
-def _cheapest(x: int, costs: NDArray[np.float64], most: int) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """The empty set of a child and at most so many single parents that cost less, in canonical order."""
-    n = costs.size
-    better = np.flatnonzero(costs < costs[x])
-    if better.size > most:
-        better = better[np.argpartition(costs[better], most)[:most]]
-    varsets = gathered(np.arange(better.size), better, better.size + 1, n)
-    return in_order(varsets, costs[np.append(better, x)])
 
 
 @inner
@@ -134,11 +126,15 @@ def _counts(x, parents, parent_arity, table):
 
 
 def _costs_by_moments(
-    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float
+    x: int, allowed: NDArray[np.bool_], must: NDArray[np.bool_], problem: CountingProblem
 ) -> NDArray[np.float64]:
     """The same by determinants, at once."""
-    matrix = table.matrix
+    from extbnsl.scores.determinants import LEAST, given
+
+    table = given(problem.moments, must)
+    matrix, parameter = table.matrix, problem.parameter + int(must.sum()) * problem.step
     left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.diag(matrix), 0.0)
-    costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter + np.where(allowed, step, np.inf)
+    costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter
+    costs += np.where(allowed, problem.step, np.inf)
     costs[x] = table.half * math.log(matrix[x, x]) - table.least[x] + parameter
     return costs

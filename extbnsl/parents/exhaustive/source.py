@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +10,8 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Data, Dataset, Numbers, distinct_rows
-from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
-from extbnsl.parents.exhaustive.measured import Measured, standardised
-from extbnsl.parents.exhaustive.problem import (
-    CountingProblem,
-    Families,
-    Group,
-    Source,
-    divided,
-    varying,
-    with_floors,
-)
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source, divided, varying
 from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import counting_table
@@ -32,25 +21,16 @@ from extbnsl.scores.local import in_order
 from extbnsl.scores.score import ParameterScore, most_parents
 
 
+@dataclass(frozen=True)
 class Counted(Source):
-    """Discrete data."""
+    """Discrete data, of which the score is this one."""
 
-    @property
-    def dataset(self) -> Dataset:
-        assert isinstance(self.data, Dataset), "rows are of states"
-        return self.data
-
-    @cached_property
-    def score(self) -> Known:
-        return score_of(self.claim)
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        return varying(self.dataset, self.score)
+    data: Dataset
+    score: Known
 
     def problem(self, slack: float) -> CountingProblem:
         """O(n N log N)."""
-        dataset, order, constraints, score = self.dataset, self.order, self.constraints, self.score
+        dataset, order, constraints, score = self.data, self.order, self.constraints, self.score
         rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
         table = counting_table(rows, weights, dataset.arities[order])
         limits, here = np.minimum(constraints.limits[order], order.size - 1), np.ix_(order, order)
@@ -73,7 +53,7 @@ class Counted(Source):
     def limit(self, problem: CountingProblem, x: int) -> int:
         child = int(self.order[x])
         others = problem.table.arities[problem.allowed[:, x] & ~problem.required[:, x]].tolist()
-        own = cells_of(self.dataset, child, self.constraints.parents_required(child))
+        own = cells_of(self.data, child, self.constraints.parents_required(child))
         more = most_parents(self.score, own, problem.floors[x], others, problem.slack)
         return min(int(problem.limits[x]), int(problem.required[:, x].sum()) + more)
 
@@ -83,30 +63,25 @@ class Counted(Source):
         outside = set(self.constraints.parents_required(int(self.order[x]))) - set(self.order.tolist())
         return self.states(outside) == 1 and super().shares(x, problem)
 
-    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        problem = self.of_group(problem, group)
-        if not group.parents:
-            return problem
-        states, form = self.states(group.parents), problem.form
+    def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
+        """The rows are divided by the states of these parents."""
+        states, form = self.states(parents), problem.form
         if form is not None:
             assert not isinstance(self.score, ParameterScore), "a formula is of another score"
             most = int(problem.limits.max(initial=0))
-            form = self.score.formula(self.dataset.records, problem.table.arities, most, states)
-        table = divided(problem.rows, np.isin(self.order, group.parents))
+            form = self.score.formula(self.data.records, problem.table.arities, most, states)
+        table = divided(problem.rows, np.isin(self.order, parents))
         return replace(problem, table=table, parameter=problem.parameter * states, form=form)
-
-    def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
-        return with_floors(problem, workers)
 
     def states(self, variables: Collection[int]) -> int:
         """The joint states of these variables."""
-        return math.prod(self.dataset.arities[list(variables)].tolist())
+        return math.prod(self.data.arities[list(variables)].tolist())
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        return self.score.cost(cells_of(self.dataset, child, parents))
+        return self.score.cost(cells_of(self.data, child, parents))
 
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
-        return self.score.least(cells_of(self.dataset, child, parents), floor)
+        return self.score.least(cells_of(self.data, child, parents), floor)
 
     def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
         """The families in canonical order; they have their costs."""
@@ -116,13 +91,15 @@ class Counted(Source):
 def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) -> Source:
     """Data with the score of a claim, and the constraints of the claim if no others are given; InputError if the score
     is of another kind of data, or they cannot be scored."""
-    check_kind(data, claim)
-    columns = standardised(data) if isinstance(data, Numbers) else None
-    constraints = constraints or constraints_of(claim, data.names)
-    if columns is not None:
-        return Measured(data, claim, constraints, columns)
+    if isinstance(data, Numbers):
+        from extbnsl.parents.exhaustive.measured import Measured, standardised
+
+        check_kind(data, claim)
+        columns, order = standardised(data), np.arange(data.variables)
+        return Measured(data, claim, constraints or constraints_of(claim, data.names), order, columns)
     score = score_of(claim)
-    return Counted(data, replace(claim, score=score.name, ess=score.ess), constraints)
+    claim = replace(claim, score=score.name, ess=score.ess)
+    return Counted(data, claim, constraints or constraints_of(claim, data.names), varying(data, score), score)
 
 
 def check_kind(data: Data, claim: Claim) -> None:
@@ -136,5 +113,7 @@ def check_kind(data: Data, claim: Claim) -> None:
 def cost_without_arcs(data: Data) -> float:
     """What data cost at most without any arc but for penalties, in nats; of densities, how far from 0."""
     if isinstance(data, Numbers):
+        from extbnsl.parents.exhaustive.measured import standardised
+
         return float(np.abs(standardised(data).own).sum())
     return data.records * float(np.log(data.arities).sum())
