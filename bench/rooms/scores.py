@@ -9,10 +9,10 @@ from extbnsl.core.events import ignore
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.scores import tallies
 from extbnsl.scores.counting import count
 from extbnsl.scores.determinants import Moments, determine, moments, unexplained
 
@@ -36,7 +36,7 @@ def _fill(score: str, tiny: bool) -> Work:
         with Workers(1) as workers:
             surviving_families(dataset, claim, Means(workers, inputs.shelf(), ignore))
 
-    return recorded(by_level, "fill", lambda a, _: len(a[-1]), run)
+    return recorded(tallies, "fill", lambda a, _: len(a[-1]), run)
 
 
 def _moments(variables: int) -> Moments:

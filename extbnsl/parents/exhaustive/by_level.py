@@ -12,7 +12,7 @@ enumeration can go on.
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import MEMORY_LIMIT
 from extbnsl.core.events import StageAdvanced
 from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
-from extbnsl.kernels.varsets import as_varsets, pack
+from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive.lattice import (
@@ -36,15 +36,16 @@ from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, Means
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
-from extbnsl.scores.determinants import Moments, determine
 from extbnsl.scores.formula import figures_of
-from extbnsl.scores.tallies import figures_of_cells, fill
+
+if TYPE_CHECKING:
+    from extbnsl.scores.determinants import Moments
 
 CHUNK = 1 << 14  # varsets of one task
 MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
 AHEAD = 8  # tasks per thread that wait at a time
 TOLD = 64  # tasks between two words to the observer
-TASK_BYTES = 1 << 20  # of the rows that a task may make
+TASK_WORDS = 1 << 17  # of the rows that a task may make
 JUDGED_BYTES = 8 << 20  # of the room for families that a task may find, as if all won: few do
 MERGED = 256  # tasks of the last level after which what they have found joins the families
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
@@ -55,12 +56,14 @@ STEPS = (5, 40, 15, 10, 30)  # the shares of its time that they take, about: mea
 FINENESS = 1000  # of the share that is told
 
 Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
+Step = Generator[Enumeration, None, tuple[Enumeration, Level]]  # the same with the level
 Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
 
 
 def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, levels: int | None = None) -> Steps:
     """`found` with ever more parent sets judged, level by level until none can win, or those of at most `levels`
-    variables are judged. Stopped if the shelf has no room for the next level.
+    variables are judged; the last is ready for the next level, or done. Stopped if the shelf has no room for the next
+    level.
 
     What lasts lies on the shelf: 8 to 8 + 16 w bytes per varset that is needed of the largest two levels but the last
     (w words to a varset), a quarter of a byte for each, needed or not, and the families; they are read in nearly
@@ -68,9 +71,25 @@ def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, l
     hundred ns per varset that is needed, some 10 ns per family, and for a varset that is not needed between 0.02 ns and
     some 10 ns, as its neighbours are.
     """
-    if found.level is None:
-        found = replace(found, level=lowest_level(problem))
-    return _Counting(problem, rules_of(problem), means).judged(found, levels)
+    table = problem.table
+    entries = table.weights.size if isinstance(table, CountingTable) else table.least.size**2 // 4
+    at_once = min(CHUNK, max(64, ENTRIES_PER_TASK // max(1, entries)))
+    counting = _Counting(problem, rules_of(problem), means, largest_size(problem), at_once)
+    level = found.level
+    while not found.done and (levels is None or found.complete_to < levels):
+        level = level or lowest_level(problem)
+        size = level.size
+        if size >= counting.largest:
+            found, level = (yield from counting.last_judged(found, level)), None
+        else:
+            level = counting.begun(level)
+            found, level = yield from counting.counted(found, level)
+            found, level = yield from counting.judged(found, level)
+            level = yield from counting.following(found, level)
+        means.observer(size_judged(found.varsets, size, counting.largest))
+        found = replace(found, complete_to=size, level=level, done=level is None)
+        yield found
+    return found
 
 
 def rules_of(problem: CountingProblem) -> Rules:
@@ -87,64 +106,49 @@ def lowest_level(problem: CountingProblem) -> Level:
     table, joint = problem.table, np.zeros(1)
     if isinstance(table, CountingTable):
         together = np.bincount(table.base, table.weights).astype(np.int64)
-        form = problem.form
-        joint = table.mlogm[together].sum()[None] if form is None else figures_of_cells(together, form)
+        joint = table.mlogm[together].sum()[None]
+        if problem.form is not None:
+            from extbnsl.scores.tallies import figures_of_cells
+
+            joint = figures_of_cells(together, problem.form)
     total = Counts(np.array([[1, 0]], np.uint64), joint)
     free = (problem.limits >= 0) & ~problem.required.any(axis=0)
-    return Level(0, total, total, pack(np.flatnonzero(free).tolist(), free.size)[None, :])
+    return Level(0, total, total, as_varsets(free[None]))
 
 
 @dataclass(frozen=True)
 class _Counting:
-    """The steps of one level; every array that is as long as a level is made task by task."""
+    """The steps of one level; every array that is as long as a level is made task by task.
+
+    largest: the size of the largest parent sets; at_once: how many varsets a task may count, if each looks at all rows
+    of the table, or eliminates a variable. Most steps take what is known and the level, and return both with more.
+    """
 
     problem: CountingProblem
     rules: Rules
     means: Means
-
-    def judged(self, found: Enumeration, levels: int | None) -> Steps:
-        """`found` with ever more levels judged; the last is ready for the next level, or done."""
-        largest = largest_size(self.problem)
-        while not found.done and (levels is None or found.complete_to < levels):
-            level = _level(found)
-            if level.size >= largest:
-                found = yield from self._judge_last(found)
-                following = None
-            else:
-                if level.places is None:
-                    found = self._begun(found)
-                self._need_rest(_level(found))
-                found = yield from self._count(found)
-                found = yield from self._judge(found)
-                found = yield from self._ready(found)
-                following = self._next_level(found)
-            self.means.observer(size_judged(found.varsets, level.size, largest))
-            found = replace(found, complete_to=level.size, level=following, done=following is None)
-            yield found
-        return found
-
-    def _tell(self, share: float, size: int, step: int, part: int = 0, parts: int = 1) -> None:
-        """Tell the observer that the parent sets of `size` are at a step, of a part of which so much is done."""
-        largest = largest_size(self.problem)
-        steps = STEPS if size < largest else STEPS[: COUNT + 1]
-        done = (sum(steps[:step]) + (part + share) / parts * steps[step]) / sum(steps)
-        detail = size_of_at_most(size, largest)
-        self.means.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
+    largest: int
+    at_once: int
 
     def _each(
-        self, task: Callable, first: int, total: int, most: int, shared: tuple, told: tuple[int, ...]
+        self, task: Callable, first: int, total: int, most: int, shared: tuple, told: tuple[int, int, int, int]
     ) -> Iterator[Any]:
         """(lo, hi, task(lo, hi, *shared)) for ranges of at most so many that cover [first, total), in their order.
 
-        told: what the observer is told of beside the share that is done; see `_tell`.
+        told: what the observer is told of beside the share that is done: the parent sets of this size are at this step,
+        in this part of so many.
         """
-        most = max(1, most)
+        workers, most = self.means.workers, max(1, most)
+        size, step, part, parts = told
+        steps = STEPS if size < self.largest else STEPS[: COUNT + 1]
         firsts = range(first, total, most)
         arguments = ((lo, min(lo + most, total), *shared) for lo in firsts)
-        results = self.means.workers.stream(task, arguments, AHEAD * self.means.workers.threads, lambda result: None)
+        results = workers.stream(task, arguments, AHEAD * workers.threads, lambda result: None)
         for number, (lo, result) in enumerate(zip(firsts, results, strict=True)):
             if number % TOLD == 0:
-                self._tell(lo / total, *told)
+                done = (sum(steps[:step]) + (part + lo / total) / parts * steps[step]) / sum(steps)
+                detail = size_of_at_most(size, self.largest)
+                self.means.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
             yield lo, min(lo + most, total), result
 
     def _need(self, size: int) -> None:
@@ -152,23 +156,21 @@ class _Counting:
         if not self.means.shelf.fits(size):
             raise Stopped(MEMORY_LIMIT)
 
-    def _need_rest(self, level: Level) -> None:
-        """Stop unless the shelf has room for the columns of this level that are not there yet."""
+    def begun(self, level: Level) -> Level:
+        """The level with the places of the varsets one larger that are needed, and a column for T, or the figures, of
+        them. Stopped unless the shelf has room for that, and for the columns of this level that are not there yet."""
+        if level.places is None:
+            places, form = self._marked(level, last=False), self.problem.form
+            shape = (_needed(places),) if form is None else (_needed(places), figures_of(form, level.size + 1))
+            self._need(8 * math.prod(shape))
+            level = replace(level, places=places, joint=Filled(self.means.shelf.column(shape, np.float64), 0))
         row = level.alive.shape[1] * level.alive.itemsize
         extend = 0 if level.extend is not None else level.alive.nbytes
         following = 0 if level.following is not None else row * level.above.joint.shape[0]
         self._need(extend + following)
+        return level
 
-    def _begun(self, found: Enumeration) -> Enumeration:
-        """`found` with the places of the varsets one larger that are needed, and a column for T, or the figures, of
-        them."""
-        level, form = _level(found), self.problem.form
-        places = self._mark(level, last=False)
-        shape = (_needed(places),) if form is None else (_needed(places), figures_of(form, level.size + 1))
-        self._need(8 * math.prod(shape))
-        return _with(found, places=places, joint=Filled(self.means.shelf.column(shape, np.float64), 0))
-
-    def _mark(self, level: Level, last: bool) -> NDArray[np.uint64]:
+    def _marked(self, level: Level, last: bool) -> NDArray[np.uint64]:
         """The places of the varsets one larger that are needed: the families of children that are alive, and the parent
         sets of the next level."""
         size, rules = level.size + 1, self.rules
@@ -176,43 +178,40 @@ class _Counting:
         blocks = -(-ranks // BLOCK)
         self._need((24 if rules.some_required else 16) * blocks)
         column, needed = self.means.shelf.column((blocks, 2), np.uint64), 0
-        within = pack(np.flatnonzero((rules.limits >= size) & (not last)).tolist(), rules.limits.size)
-        more = self._marked_by_required(level, last, blocks)
-        shared = size, level.alive, level.here.places, within, more, rules.binomials
-        for lo, _, own in self._each(_mark, 0, ranks, BLOCK * MARKED_BLOCKS, shared, (level.size, MARK)):
+        within = as_varsets((rules.limits[None] >= size) & (not last))[0]
+        more = self._marked_by_required(level, last, blocks) if rules.some_required else None
+        shared, told = (size, level.alive, level.here.places, within, more, rules.binomials), (level.size, MARK, 0, 1)
+        for lo, _, own in self._each(_mark, 0, ranks, BLOCK * MARKED_BLOCKS, shared, told):
             marked = _needed(own)
             column.fill(lo // BLOCK, own + np.array([0, needed], np.uint64))
             needed += marked
             self.means.shelf.touched(8 * size * marked + own.nbytes)
         return column.array()
 
-    def _marked_by_required(self, level: Level, last: bool, blocks: int) -> NDArray[np.uint64] | None:
-        """Bits in blocks of 64 ranks for the varsets one larger that children need which must have parents, None if
-        there are no such children. One that must have as many has these for its first parent set."""
-        size = level.size + 1
-        if not self.rules.some_required:
-            return None
-        marked = np.zeros(blocks, np.uint64)
+    def _marked_by_required(self, level: Level, last: bool, blocks: int) -> NDArray[np.uint64]:
+        """Bits in blocks of 64 ranks for the varsets one larger that children need which must have parents. One that
+        must have as many has these for its first parent set."""
+        size, marked = level.size + 1, np.zeros(blocks, np.uint64)
         if not last:
             born = np.flatnonzero((self.rules.required == size) & (self.problem.limits >= size))
             firsts = (np.flatnonzero(self.problem.required[:, x]) for x in born)
             set_ranks(np.array([rank_of(own, self.rules.binomials) for own in firsts], np.int64), marked)
         shared, total = (size, level.alive, level.here.places, not last, self.rules), level.alive.shape[0]
-        for _, _, ranks in self._each(needed_by_required, 0, total, CHUNK, shared, (level.size, MARK)):
+        for _, _, ranks in self._each(needed_by_required, 0, total, CHUNK, shared, (level.size, MARK, 0, 1)):
             set_ranks(ranks, marked)
         return marked
 
-    def _judge_last(self, found: Enumeration) -> Steps:
+    def last_judged(self, found: Enumeration, level: Level) -> Steps:
         """`found` with ever more of the largest parent sets judged.
 
         T of the varsets one larger is not kept: what a task counts it judges.
         """
-        level, table = _level(found), self.problem.table
-        places = self._mark(level, last=True) if level.places is None else level.places
-        found = _with(found, places=places)
+        table = self.problem.table
+        places = self._marked(level, last=True) if level.places is None else level.places
+        found = replace(found, level=replace(level, places=places))
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
         shared = size, places, level.alive, (level.below, level.here), self.rules, table
-        most, told = min(_counted_at_once(table), JUDGED_BYTES // (candidate * size)), (level.size, COUNT)
+        most, told = min(self.at_once, JUDGED_BYTES // (candidate * size)), (level.size, COUNT, 0, 1)
         waiting: list[Candidates] = []
         for lo, hi, candidates in self._each(_count_and_judge, found.parts, total, most, shared, told):
             self.means.shelf.touched(32 * size * (hi - lo))
@@ -225,28 +224,28 @@ class _Counting:
             yield found
         return replace(self._extended(found, waiting), varsets=found.varsets + total - found.parts, parts=0)
 
-    def _count(self, found: Enumeration) -> Steps:
-        """`found` with T of ever more of the varsets one larger that are needed."""
-        level, table = _level(found), self.problem.table
-        joint = level.joint
+    def counted(self, found: Enumeration, level: Level) -> Step:
+        """T of ever more of the varsets one larger that are needed."""
+        table, joint = self.problem.table, level.joint
         assert joint is not None, "a column to count into"
-        shared, told = (level.size + 1, level.places, level.here, self.rules, table), (level.size, COUNT)
-        for lo, hi, own in self._each(_count_joint, joint.rows, joint.length, _counted_at_once(table), shared, told):
+        shared, told = (level.size + 1, level.places, level.here, self.rules, table), (level.size, COUNT, 0, 1)
+        total = joint.column.array().shape[0]
+        for lo, hi, own in self._each(_count_joint, joint.rows, total, self.at_once, shared, told):
             self.means.shelf.touched(2 * own.nbytes)
-            found = replace(_with_rows(found, "joint", lo, own), varsets=found.varsets + hi - lo)
+            joint.column.fill(lo, own)
+            level = replace(level, joint=Filled(joint.column, hi))
+            found = replace(found, level=level, varsets=found.varsets + hi - lo)
             yield found
-        return found
+        return found, level
 
-    def _judge(self, found: Enumeration) -> Steps:
-        """`found` with ever more parent sets of its level judged: those that win so far are among the families, and
-        `extend` has the children for which they may be extended."""
-        level = _level(found)
+    def judged(self, found: Enumeration, level: Level) -> Step:
+        """Ever more parent sets of the level judged: those that win so far are among the families, and `extend` has the
+        children for which they may be extended."""
         total, width = level.alive.shape
         extend = level.extend or Filled(self.means.shelf.column((total, width), np.uint64), 0)
-        found = _with(found, extend=extend)
         shared = level.size, level.alive, (level.below, level.here, level.above), self.rules
         waiting: list[Candidates] = []
-        size, candidate, told = 0, CANDIDATE_BYTES + 8 * width, (level.size, JUDGE)
+        size, candidate, told = 0, CANDIDATE_BYTES + 8 * width, (level.size, JUDGE, 0, 1)
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
         for lo, hi, (own, candidates) in self._each(_judge, extend.rows, total, most, shared, told):
             extend.column.fill(lo, own)
@@ -255,71 +254,61 @@ class _Counting:
             size += candidate * candidates[1].size
             if hi < total and size <= self.means.shelf.memory // 4:
                 continue
-            found = _with(self._extended(found, waiting), extend=Filled(extend.column, hi))
-            waiting, size = [], 0
+            found, waiting, size = self._extended(found, waiting), [], 0
             if hi < total:  # the whole of it is looked at with the next step
+                found = replace(found, level=replace(level, extend=Filled(extend.column, hi)))
                 yield found
-        return found
+        return found, replace(level, extend=Filled(extend.column, total))
 
     def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
         """`found` with the candidates merged in; those that are not wanted are dropped."""
         if not candidates:
             return found
-        varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
+        varsets, owners, costs = map(np.concatenate, zip(*candidates, strict=True))
         parents, all_costs = list(found.parents), list(found.costs)
-        children = np.unique(owners).tolist()
-        chosen = (owners == child for child in children)
+        children, workers = np.unique(owners).tolist(), self.means.workers
         arguments = (
-            ((parents[child], all_costs[child]), (varsets[own], costs[own]), self.rules.slack, self.means.workers.halt)
-            for child, own in zip(children, chosen, strict=True)
+            ((parents[x], all_costs[x]), (varsets[own := owners == x], costs[own]), self.rules.slack, workers.halt)
+            for x in children
         )
-        joined = self.means.workers.stream(merged, arguments, self.means.workers.threads, lambda families: None)
+        joined = workers.stream(merged, arguments, workers.threads, lambda families: None)
         for child, families in zip(children, joined, strict=True):
             parents[child], all_costs[child] = map(self.means.shelf.put, families)
         return replace(found, parents=tuple(parents), costs=tuple(all_costs), families=found.families + int(costs.size))
 
-    def _ready(self, found: Enumeration) -> Steps:
-        """`found` with the children alive at ever more varsets of the next level, as far as entropies tell."""
-        level = _level(found)
+    def following(self, found: Enumeration, level: Level) -> Generator[Enumeration, None, Level | None]:
+        """The next level, with the children alive at ever more of its varsets, as far as entropies tell; in the end
+        what goes on with it, None if no child is alive then, or must have more parents."""
         assert level.extend is not None, "all parent sets of the level are judged"
-        extend, above = level.extend.column.array(), level.above
+        extend, above, size = level.extend.column.array(), level.above, level.size + 1
         if self.rules.form is not None:
-            self._drop(found, level.extend, level.size, (level.here, above))
+            self._dropped(found, level, level.extend, level.size, (level.here, above))
         total, width = above.joint.shape[0], extend.shape[1]
         following = level.following or Filled(self.means.shelf.column((total, width), np.uint64), 0)
-        found = _with(found, following=following)
-        shared = level.size + 1, extend, level.here, above, self.rules, self.rules.form
-        for lo, hi, own in self._each(_ready, following.rows, total, _rows(width), shared, (level.size, READY)):
-            self.means.shelf.touched(32 * (level.size + 1) * (hi - lo))
-            found = _with_rows(found, "following", lo, own)
-            yield found
-        return found
-
-    def _next_level(self, found: Enumeration) -> Level | None:
-        """What goes on with the next size of parent sets; None if no child is alive then, or must have more parents."""
-        level = _level(found)
-        following, above, size = level.following, level.above, level.size + 1
-        assert following is not None, "the next level is ready"
-        if following.rows == 0:
-            some = False
-        elif self.rules.form is None:
-            some = self._drop(found, following, size, (above, above))
+        shared, told = (size, extend, level.here, above, self.rules, self.rules.form), (level.size, READY, 0, 1)
+        for lo, hi, own in self._each(_ready, following.rows, total, min(CHUNK, TASK_WORDS // width), shared, told):
+            self.means.shelf.touched(32 * size * (hi - lo))
+            following.column.fill(lo, own)
+            yield replace(found, level=replace(level, following=Filled(following.column, hi)))
+        alive, most = following.column.array(), 1 << 20
+        if self.rules.form is None and total:
+            some = self._dropped(found, level, following, size, (above, above))
         else:
-            alive, most = following.column.array(), 1 << 20
-            some = any(alive[lo : lo + most].any() for lo in range(0, alive.shape[0], most))
-        some = some or bool((self.rules.required > size).any())
-        return Level(size, level.here, above, following.column.array()) if some else None
+            some = any(alive[lo : lo + most].any() for lo in range(0, total, most))
+        return Level(size, level.here, above, alive) if some or (self.rules.required > size).any() else None
 
-    def _drop(self, found: Enumeration, filled: Filled, size: int, counts: tuple[Counts, Counts]) -> bool:
+    def _dropped(
+        self, found: Enumeration, level: Level, filled: Filled, size: int, counts: tuple[Counts, Counts]
+    ) -> bool:
         """Drop children from rows of the column of the varsets of `size`, in place, by their families; returns whether
         any is left. counts: see `drop_hopeless`. Whoever does it again, because this was cut short, drops the same."""
-        array, some, own_size = filled.column.array(), False, _level(found).size
+        array, some = filled.column.array(), False
+        total, most = array.shape[0], min(CHUNK, TASK_WORDS // array.shape[1])
         groups = by_bytes(found.costs, self.problem.limits.size, self.means.shelf.memory // 2)
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             shared, some = (size, np.array(children), counts, self.rules, tables, array), False
-            told, total = (own_size, DROP, number, len(groups)), array.shape[0]
-            for lo, hi, own in self._each(_drop, 0, total, _rows(array.shape[1]), shared, told):
+            for lo, hi, own in self._each(_drop, 0, total, most, shared, (level.size, DROP, number, len(groups))):
                 filled.column.fill(lo, own)
                 self.means.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())
@@ -352,15 +341,19 @@ def _count_joint(
     places: NDArray[np.uint64],
     below: Counts,
     rules: Rules,
-    table: CountingTable | Moments,
+    table: "CountingTable | Moments",
 ) -> NDArray[np.float64]:
     """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
     own = np.empty(hi - lo if rules.form is None else (hi - lo, figures_of(rules.form, size)))
-    if isinstance(table, Moments):
+    if not isinstance(table, CountingTable):
+        from extbnsl.scores.determinants import determine
+
         determine(size, lo, places, rules.binomials, table, own)
     elif rules.form is None:
         count(size, lo, places, rules.binomials, table, own)
     else:
+        from extbnsl.scores.tallies import fill
+
         fill(size, lo, places, below, rules.binomials, table, rules.form, own)
     return own
 
@@ -373,7 +366,7 @@ def _count_and_judge(
     alive: NDArray[np.uint64],
     counts: tuple[Counts, Counts],
     rules: Rules,
-    table: CountingTable | Moments,
+    table: "CountingTable | Moments",
 ) -> Candidates:
     """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
 
@@ -399,35 +392,6 @@ def size_judged(varsets: int, size: int, largest: int) -> StageAdvanced:
     return StageAdvanced("scores", varsets, 0, "sets counted", size, f"{size_of_at_most(size, largest)} done")
 
 
-def _level(found: Enumeration) -> Level:
-    """The level of an enumeration that is being judged."""
-    assert found.level is not None, "an enumeration that is not done has a level to go on with"
-    return found.level
-
-
-def _with(found: Enumeration, **known: Any) -> Enumeration:
-    """`found` with this in place of what was known of the next level."""
-    return replace(found, level=replace(_level(found), **known))
-
-
-def _with_rows(found: Enumeration, name: str, first: int, rows: NDArray) -> Enumeration:
-    """`found` with these rows, from `first` on, in the column of this name of what is known of the next level."""
-    column = getattr(_level(found), name).column
-    column.fill(first, rows)
-    return _with(found, **{name: Filled(column, first + rows.shape[0])})
-
-
 def _needed(places: NDArray[np.uint64]) -> int:
     """How many varsets are present."""
     return int(places[-1, 1]) + int(np.bitwise_count(places[-1, 0]))
-
-
-def _counted_at_once(table: CountingTable | Moments) -> int:
-    """How many varsets a task may count, if each looks at all rows of the table, or eliminates a variable."""
-    entries = table.weights.size if isinstance(table, CountingTable) else table.least.size**2 // 4
-    return min(CHUNK, max(64, ENTRIES_PER_TASK // max(1, entries)))
-
-
-def _rows(width: int) -> int:
-    """How many varsets of so many words a task may make."""
-    return min(CHUNK, TASK_BYTES // (8 * width))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from extbnsl.kernels.varsets import as_varsets, renumber, sizes
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints
-from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.by_level import (
     judge_by_level,
     largest_size,
@@ -24,13 +23,12 @@ from extbnsl.parents.exhaustive.by_level import (
     rules_of,
     size_of_at_most,
 )
-from extbnsl.parents.exhaustive.cells_by_child import judge_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import alive_together
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
-from extbnsl.scores.determinants import Moments
+from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
@@ -87,46 +85,35 @@ def surviving_families(
     is so of variables of one declared state.
     """
     source = source_of(data, claim, constraints)
-    order = source.order
-    finish = partial(_named, source, means, slack)
-    if order.size == 0:
-        return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
+    if source.order.size == 0:
+        return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     problem = source.problem(slack)
-    counting = _Counting(problem, source, means, on_progress)
-    found = begun or start_enumeration(order.size)
+    counting = _Counting(source, source.groups(problem), means, on_progress)
+    found = begun or start_enumeration(source.order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
-        if not found.singles:
-            found = counting.begun(problem, found)
+        for group in () if found.singles else counting.groups:
+            own = source.for_group(problem, group)
+            found = with_single_parents(own, means.workers, means.shelf, found)
+            if found.stopped is not None:
+                found = replace(found, singles=False)
+                break
         if found.stopped is None:
             problem = source.with_floors(problem, means.workers)
             found = counting.enumerated(problem, found, by_level)
     except Stopped as stop:
         found = replace(found, stopped=stop.reason)
-    return finish(found, counting.unjudged(problem, found))
+    return _named(source, means, slack, found, counting.unjudged(problem, found))
 
 
 @dataclass(frozen=True)
 class _Counting:
-    """What all groups have in common. whole: the problem of all children, of which no floors are known."""
+    """What all groups have in common."""
 
-    whole: CountingProblem
     source: Source
+    groups: tuple[Group, ...]
     means: Means
     on_progress: OnProgress
-
-    @cached_property
-    def groups(self) -> tuple[Group, ...]:
-        return self.source.groups(self.whole)
-
-    def begun(self, problem: CountingProblem, found: Enumeration) -> Enumeration:
-        """The beginning, with the cheapest single parents of all children; stopped if the workers are."""
-        for group in self.groups:
-            own = self.source.for_group(problem, group)
-            found = with_single_parents(own, self.means.workers, self.means.shelf, found)
-            if found.stopped is not None:
-                return replace(found, singles=False)
-        return found
 
     def enumerated(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families that are wanted, or those until the enumeration is stopped."""
@@ -145,10 +132,13 @@ class _Counting:
         """All families of a group: by the shared table of joint entropies, determinants or figures, while the shelf has
         room, then child by child, by the rows of states. By scores with a Dirichlet prior child by child as well where
         the levels have too many varsets; by others of cells, and by determinants, by level alone."""
-        form = problem.form
+        form, levels = problem.form, None
         prior = form is not None and form.by_cells
-        levels = levels_worthwhile(problem) if prior else None
-        levels_alone = not prior and (form is not None or isinstance(problem.table, Moments))
+        levels_alone = not prior and (form is not None or not isinstance(problem.table, CountingTable))
+        if prior:
+            from extbnsl.parents.exhaustive.cells_by_child import judge_between, levels_worthwhile
+
+            levels = levels_worthwhile(problem)
         if by_level or levels_alone:
             found = last_known(judge_by_level(problem, found, self.means, levels), found, self.on_progress)
             if levels_alone and found.stopped in (MEMORY_LIMIT, DISK_LIMIT):
@@ -162,8 +152,11 @@ class _Counting:
             if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None, level=None, complete_to=max(0, found.complete_to))
-        judge = judge_between if prior else judge_by_child
-        return last_known(judge(problem, found, self.means), found, self.on_progress)
+        if prior:
+            return last_known(judge_between(problem, found, self.means), found, self.on_progress)
+        from extbnsl.parents.exhaustive.by_child import judge_by_child
+
+        return last_known(judge_by_child(problem, found, self.means), found, self.on_progress)
 
     def unjudged(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
         """What the families of each child that were not judged cost at least; infinity where all were."""
@@ -274,32 +267,33 @@ def _named(
     """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
     nothing was found (constant variables, or an enumeration that ended at once) there are these alone. Once it is time
     to stop, or the shelf has no room, there are the cheapest families alone."""
-    n, order = source.data.variables, source.order
+    n, order = source.data.variables, source.order.tolist()
     must = as_varsets(source.constraints.required.T)
-    parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
+    parents: list[NDArray[np.uint64]] = list(must[:, None])
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
-    least = np.full(n, math.inf)
-    for position, child in enumerate(order.tolist()):
+    least, children = np.full(n, math.inf), []
+    for position, child in enumerate(order):
         least[child] = source.shifted(child, float(unjudged[position]))
+        if found.costs[position].size:
+            children.append(child)
     stopped = None if found.done else found.stopped
-    children = [child for child, own in zip(order.tolist(), found.costs, strict=True) if own.size]
-    to_be_named = partial(_to_be_named, order, must, slack)
     try:
-        tasks = to_be_named(found, means.workers.halt)
+        tasks = _to_be_named(source.order, must, slack, found, means.workers.halt)
         families = means.workers.stream(source.again, tasks, means.workers.threads, lambda own: None)
         for child, own in zip(children, families, strict=True):
             parents[child], costs[child] = map(means.shelf.put, own)
     except (Stopped, BudgetError) as short:
         stopped = short.reason if isinstance(short, Stopped) else stopped or DISK_LIMIT
         most = MOST_NAMED // len(found.costs)
-        few = to_be_named(_cheapest(found, most), unhalted())
+        few = _to_be_named(source.order, must, slack, _cheapest(found, most), unhalted())
         for child, given in zip(children, few, strict=True):
             parents[child], costs[child] = source.again(*given)  # a few megabytes, for which a full shelf has no room
-        for position, child in enumerate(order.tolist()):
+        for position, child in enumerate(order):
             for dearer in found.costs[position][most : most + 1].tolist():
                 least[child] = min(least[child], source.shifted(child, dearer))
-    for v in (v for v in range(n) if costs[v].size == 0):
-        costs[v] = np.array([source.cost(v, source.constraints.parents_required(v))])
+    for v, own_costs in enumerate(costs):
+        if own_costs.size == 0:
+            costs[v] = np.array([source.cost(v, source.constraints.parents_required(v))])
     scores = LocalScores(source.data.names, tuple(parents), tuple(costs), source.claim)
     return Survivors(scores, least, stopped, found.varsets)
 
