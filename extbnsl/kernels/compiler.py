@@ -30,11 +30,9 @@ _unkept: set[str] = set()  # folders that cannot be written, or what cannot keep
 
 
 # An import statement where one can begin: on a line, or after a colon or a semicolon. What looks like one in a text
-# makes the digest wider than it need be, never narrower.
-_STATEMENT = re.compile(
-    r"(?:^|[:;])[^\S\n]*(?:from[^\S\n]*([.\w]+)[^\S\n]+import\b[^\S\n]*(\([^)]*\)|[^\n;]*)|import[^\S\n]+([^\n;]*))",
-    re.MULTILINE,
-)
+# makes the digest wider than it need be, never narrower. The word is looked for first: few lines have it.
+_IMPORT = re.compile(r"import\b[^\S\n]*(\([^)]*\)|[^\n;]*)")
+_BEFORE = re.compile(r"(?:^|[:;])[^\S\n]*(?:from[^\S\n]*([.\w]+)[^\S\n]+)?$")
 _COMMENT_OR_JOINT = re.compile(r"#[^\n]*|\\\n")
 _LISTED = re.compile(r"(?:^\(?|,)\s*([\w.*]+)")  # in a list, each with `as another` behind it or not
 
@@ -72,17 +70,25 @@ def _read(file: Path, package: str, top: Path) -> tuple[bytes, tuple[str, ...]]:
     """What a file of a package holds, and the modules that it imports, by their dotted names; where it takes a name of
     a module, that module, where the name is itself one, that one. A parser would take a second for all the kernels."""
     source, found = file.read_bytes(), list[str]()
-    for origin, names, modules in _STATEMENT.findall(_COMMENT_OR_JOINT.sub(" ", source.decode())):
-        listed = _LISTED.findall(names or modules)
+    text = _COMMENT_OR_JOINT.sub(" ", source.decode())
+    for statement in _IMPORT.finditer(text):
+        word = statement.start()
+        before = _BEFORE.search(text[text.rfind("\n", 0, word) + 1 : word])
+        if before is None:
+            continue
+        origin, listed = before[1], _LISTED.findall(statement[1])
         if not origin:
             found += listed
             continue
         above = len(origin) - len(origin.lstrip("."))
         parts = package.split(".")
-        base = [*parts[: len(parts) + 1 - above], *filter(None, [origin[above:]])] if above else [origin]
+        base = ".".join([*parts[: len(parts) + 1 - above], *filter(None, [origin[above:]])] if above else [origin])
+        within = _file_of(base, top)
+        if within is not None and within.name != "__init__.py":
+            found.append(base)
+            continue
         for name in listed:
-            whole = ".".join([*base, name])
-            found.append(whole if _file_of(whole, top) is not None else ".".join(base))
+            found.append(f"{base}.{name}" if _file_of(f"{base}.{name}", top) is not None else base)
     return source, tuple(found)
 
 
