@@ -4,7 +4,7 @@ import json
 
 from extbnsl.core.codec import decode, encode, json_text
 from extbnsl.files.arrays import NAMES, named
-from extbnsl.parents.exhaustive.stored import StoredEnumeration
+from extbnsl.parents.exhaustive.state import StoredEnumeration
 from extbnsl.search.runs import Run, find_run
 from extbnsl.search.state import SearchState
 

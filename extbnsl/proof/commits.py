@@ -19,7 +19,6 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped
 from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.context import Context
 from extbnsl.proof.pieces import write_search
@@ -177,6 +176,8 @@ class Checkpoints(Generic[K]):
         enumeration, before = self.standing.enumeration, self.standing.counting
         if enumeration is None or (before is not None and before.counters == enumeration.counters):
             return self._committed
+        from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
+
         patience = Patience(self._context.workers.stop, STOP_SECONDS)
         stored = write_enumeration(enumeration, self.store, patience.over, self._context.shelf.touched)
         if stored is None:

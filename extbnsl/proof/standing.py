@@ -14,8 +14,7 @@ from extbnsl.files.arrays import StoredFile, named
 from extbnsl.files.manifest import DONE, Manifest
 from extbnsl.files.shelf import Put, Shelf, read_lists, write_lists
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration, StoredEnumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.pieces import Part, PieceSearch, read_search
 from extbnsl.scores.local import LocalScores
@@ -110,6 +109,8 @@ class FamiliesSoFar(SoFar):
         """Read what the files have, long arrays on the shelf; Misfit if they are not over so many variables,
         RunDirectoryError if one is damaged."""
         if self.counting is not None:
+            from extbnsl.parents.exhaustive.stored import read_enumeration
+
             self.enumeration = read_enumeration(self.counting, folder, shelf)
         if self.scores is not None:
             if len(self.scores.names) != variables:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.codec import Whole, Within
 from extbnsl.core.events import Observer
+from extbnsl.files.arrays import StoredFile
 from extbnsl.files.shelf import Column, FamilyLists, Shelf
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
@@ -44,6 +45,20 @@ class Counters:
     group: Whole
     ahead: Whole
     filled: Whole
+
+
+@dataclass(frozen=True)
+class StoredEnumeration:
+    """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
+
+    counters: Counters
+    families: tuple[StoredFile, ...]
+    arrays: tuple[StoredFile, ...]
+    lengths: dict[str, Whole]
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return self.families + self.arrays
 
 
 @dataclass(frozen=True)

@@ -11,27 +11,12 @@ from pathlib import Path
 
 from numpy.typing import NDArray
 
-from extbnsl.core.codec import Whole
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
 from extbnsl.files.shelf import Shelf, array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, stored_enumeration
-
-
-@dataclass(frozen=True)
-class StoredEnumeration:
-    """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
-
-    counters: Counters
-    families: tuple[StoredFile, ...]
-    arrays: tuple[StoredFile, ...]
-    lengths: dict[str, Whole]
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        return self.families + self.arrays
+from extbnsl.parents.exhaustive.state import Enumeration, Filled, StoredEnumeration, stored_enumeration
 
 
 @dataclass(frozen=True)
