@@ -7,9 +7,9 @@ from cases import random_dataset
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import pair_variables
+from extbnsl.parents.exhaustive.children import Child
 from extbnsl.parents.exhaustive.single_parents import single_costs
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import Child
 
 GO_ON, STOP = np.zeros(1, np.uint8), np.ones(1, np.uint8)
 

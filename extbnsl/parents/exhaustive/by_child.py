@@ -39,9 +39,10 @@ from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers, chunks
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size, size_judged, size_of_at_most
+from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
-from extbnsl.parents.exhaustive.state import Child, Enumeration, Means
+from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.score import penalty_of
 
@@ -132,12 +133,6 @@ def _children(size: int, problem: CountingProblem) -> Iterator[Child]:
         child = child_of(problem, x)
         if _more(size, x, problem) <= child.variables.size:
             yield child
-
-
-def child_of(problem: CountingProblem, x: int) -> Child:
-    """A child with all parents that it may have beside those that it must have, and all pairs of them."""
-    own = np.flatnonzero(problem.allowed[:, x] & ~problem.required[:, x])
-    return Child(x, own, np.ones((own.size, own.size), np.uint8))
 
 
 def _more(size: int, x: int, problem: CountingProblem) -> int:

@@ -32,10 +32,11 @@ from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
-from extbnsl.parents.exhaustive.by_child import Found, check_room, child_of, with_parts
+from extbnsl.parents.exhaustive.by_child import Found, check_room, with_parts
 from extbnsl.parents.exhaustive.by_level import largest_size
+from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
-from extbnsl.parents.exhaustive.state import Child, Enumeration, Means
+from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import TABLES

@@ -15,8 +15,7 @@ from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
 from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import counting_table
-from extbnsl.scores.gaussian import GaussianBIC
-from extbnsl.scores.known import Known, score_named, score_of
+from extbnsl.scores.known import Known, is_of_numbers, score_named, score_of
 from extbnsl.scores.local import in_order
 from extbnsl.scores.score import ParameterScore, most_parents
 
@@ -106,7 +105,7 @@ def check_kind(data: Data, claim: Claim) -> None:
     """Raise InputError if there is no such score, it has no ess and one is given, or it is of another kind of data."""
     if not isinstance(data, Numbers):
         score_of(claim)
-    elif not isinstance(score_named(claim.score, claim.ess), GaussianBIC):
+    elif not is_of_numbers(score_named(claim.score, claim.ess).name):
         raise InputError(f"score: {claim.score!r} is for columns of states, and numbers are given; take gaussian-bic.")
 
 

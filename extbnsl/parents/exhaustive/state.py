@@ -1,8 +1,8 @@
 """How far the enumeration of parent sets has come: immutable, ready to be stored, at any moment of a size."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.lattice import Counts
 
-CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # arrays of those that go on child by child
+if TYPE_CHECKING:
+    from extbnsl.parents.exhaustive.children import Child
 
 
 @dataclass(frozen=True)
@@ -120,18 +121,6 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Child:
-    """A child that is not finished: variables (m,) int64 that may be parents, ascending; pairs (m, m) uint8 of them.
-
-    pairs[a, b]: whether some parent set with both may win; of variables alone on the diagonal.
-    """
-
-    index: int
-    variables: NDArray[np.int64]
-    pairs: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
 class Enumeration:
     """Families found so far: per child parents (m, w) uint64 and costs (m,), those that are wanted, in score order.
 
@@ -159,8 +148,8 @@ class Enumeration:
     stopped: str | None = None
     done: bool = False
     level: Level | None = None
-    children: tuple[Child, ...] = ()
-    ahead: tuple[Child, ...] = ()
+    children: "tuple[Child, ...]" = ()
+    ahead: "tuple[Child, ...]" = ()
     paired: bool = False
     parts: int = 0
     pairs: NDArray[np.uint8] | None = None
@@ -209,50 +198,3 @@ class Enumeration:
 def start_enumeration(n: int) -> Enumeration:
     """Before the first parent set of any of n children."""
     return Enumeration((np.zeros((0, words(n)), np.uint64),) * n, (np.zeros(0),) * n)
-
-
-def stored_enumeration(
-    counters: Counters, parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
-) -> Enumeration:
-    """The enumeration of which these are the counters, the families and the arrays."""
-    known = {name: own for name, own in vars(counters).items() if name not in ("ahead", "filled")}
-    found = Enumeration(parents, costs, **known)
-    size = found.complete_to + 1
-    if f"{size:02}-children" in arrays:
-        children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
-        first = len(children) - counters.ahead
-        return replace(found, children=children[:first], ahead=children[first:], pairs=pairs)
-    return replace(found, level=_level(size, arrays)) if arrays else found
-
-
-def _children(arrays: Mapping[str, NDArray]) -> tuple[tuple[Child, ...], NDArray[np.uint8] | None]:
-    """The children of these arrays, and the pairs alive of the first if there are any."""
-    sizes = arrays["candidates"]
-    variables = np.split(arrays["variables"], np.cumsum(sizes)[:-1])
-    packed = np.split(arrays["pairs"], np.cumsum(-(-(sizes**2) // 8))[:-1])
-    children = tuple(
-        Child(index, own, _square(bits, own.size))
-        for index, own, bits in zip(arrays["children"].tolist(), variables, packed, strict=True)
-    )
-    alive = arrays["alive"]
-    return children, _square(alive, children[0].variables.size) if alive.size else None
-
-
-def _square(bits: NDArray[np.uint8], m: int) -> NDArray[np.uint8]:
-    return np.unpackbits(bits, count=m * m).reshape(m, m)
-
-
-def _level(size: int, arrays: Mapping[str, Filled]) -> Level:
-    """The level of this size of which these are the arrays."""
-    below, here, above = (f"{max(0, size + k):02}" for k in (-1, 0, 1))
-    counts = {k: Counts(arrays[f"{k}-places"].known, arrays[f"{k}-joint"].known) for k in (below, here)}
-    level, places = Level(size, counts[below], counts[here], arrays[f"{here}-alive"].known), f"{above}-places"
-    if places not in arrays:
-        return level
-    return replace(
-        level,
-        places=arrays[places].known,
-        joint=arrays.get(f"{above}-joint"),
-        extend=arrays.get(f"{here}-extend"),
-        following=arrays.get(f"{above}-ready"),
-    )

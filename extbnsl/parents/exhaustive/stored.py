@@ -5,18 +5,23 @@ again. So a commit within a size writes what was counted since the last one, and
 """
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
-from extbnsl.files.shelf import Shelf, array_pieces, list_piece, list_pieces, read_lists, read_pieces
+from extbnsl.files.shelf import FamilyLists, Shelf, array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Enumeration, Filled, StoredEnumeration, stored_enumeration
+from extbnsl.parents.exhaustive.children import Child
+from extbnsl.parents.exhaustive.lattice import Counts
+from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, Level, StoredEnumeration
+
+CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # arrays of those that go on child by child
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,54 @@ def read_enumeration(stored: StoredEnumeration, folder: Path, shelf: Shelf) -> E
     parents, costs = read_lists(folder, stored.families, shelf.put)
     columns = read_pieces(folder, stored.arrays, stored.lengths, shelf)
     arrays = {name: Filled(column, rows) for name, (column, rows) in columns.items()}
-    return stored_enumeration(stored.counters, parents, costs, arrays)
+    return _enumeration(stored.counters, parents, costs, arrays)
+
+
+def _enumeration(
+    counters: Counters, parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
+) -> Enumeration:
+    """The enumeration of which these are the counters, the families and the arrays."""
+    known = {name: own for name, own in vars(counters).items() if name not in ("ahead", "filled")}
+    found = Enumeration(parents, costs, **known)
+    size = found.complete_to + 1
+    if f"{size:02}-children" in arrays:
+        children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
+        first = len(children) - counters.ahead
+        return replace(found, children=children[:first], ahead=children[first:], pairs=pairs)
+    return replace(found, level=_level(size, arrays)) if arrays else found
+
+
+def _children(arrays: Mapping[str, NDArray]) -> tuple[tuple[Child, ...], NDArray[np.uint8] | None]:
+    """The children of these arrays, and the pairs alive of the first if there are any."""
+    sizes = arrays["candidates"]
+    variables = np.split(arrays["variables"], np.cumsum(sizes)[:-1])
+    packed = np.split(arrays["pairs"], np.cumsum(-(-(sizes**2) // 8))[:-1])
+    children = tuple(
+        Child(index, own, _square(bits, own.size))
+        for index, own, bits in zip(arrays["children"].tolist(), variables, packed, strict=True)
+    )
+    alive = arrays["alive"]
+    return children, _square(alive, children[0].variables.size) if alive.size else None
+
+
+def _square(bits: NDArray[np.uint8], m: int) -> NDArray[np.uint8]:
+    return np.unpackbits(bits, count=m * m).reshape(m, m)
+
+
+def _level(size: int, arrays: Mapping[str, Filled]) -> Level:
+    """The level of this size of which these are the arrays."""
+    below, here, above = (f"{max(0, size + k):02}" for k in (-1, 0, 1))
+    counts = {k: Counts(arrays[f"{k}-places"].known, arrays[f"{k}-joint"].known) for k in (below, here)}
+    level, places = Level(size, counts[below], counts[here], arrays[f"{here}-alive"].known), f"{above}-places"
+    if places not in arrays:
+        return level
+    return replace(
+        level,
+        places=arrays[places].known,
+        joint=arrays.get(f"{above}-joint"),
+        extend=arrays.get(f"{here}-extend"),
+        following=arrays.get(f"{above}-ready"),
+    )
 
 
 def _family_files(enumeration: Enumeration) -> list[_File]:
