@@ -14,7 +14,6 @@ from extbnsl.data import Data, Numbers
 from extbnsl.machine.budgets import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
-from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
@@ -50,6 +49,8 @@ def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
         check_kind(problem, claim)
         constraints_of(claim, problem.names)
         if isinstance(problem, Numbers):
+            from extbnsl.parents.exhaustive.measured import standardised
+
             standardised(problem)
 
 
