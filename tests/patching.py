@@ -102,7 +102,7 @@ HOMES = {
     "MOST_NETWORKS": "verify.complete",
     "MOST_OF_PART": "results.reading",
     "MOST_SHARE": "search.layers",
-    "NODE_NS": "proof.guide",
+    "NODE_NS": "proof.trials",
     "PAGES_HELD": "files.shelf",
     "PASSED": "parents.exhaustive.problem",
     "PIECE_BYTES": "files.arrays",
@@ -145,7 +145,6 @@ HOMES = {
     "families.MOST_FAMILIES": "verify.families",
     "groups.WIDEST": "bounds.groups",
     "growing.SETS": "orders.growing",
-    "guide.FEWEST_EDGES": "proof.guide",
     "guide.SHARE": "proof.guide",
     "halves.STEPS": "kbest.halves",
     "integer.FEW": "lab.baselines.integer",
@@ -175,6 +174,7 @@ HOMES = {
     "score_writer.CHUNK": "formats.score_writer",
     "summary.MOST_LISTED": "cli.summary",
     "text.BLOCK": "data.text",
+    "trials.FEWEST_EDGES": "proof.trials",
     "varsets.ROWS": "kernels.varsets",
     "workers.GRACE_SECONDS": "machine.workers",
 }
@@ -253,7 +253,7 @@ def everything_pays():
 def searchable(largest):
     """The solver while pieces of more variables than `largest` cannot be searched, so that branching proves them."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("bounding", "guide"):
+        for module in ("bounds", "guide", "trials"):
             patch.setattr(f"extbnsl.proof.{module}.WORD_BITS", largest)
         yield
 

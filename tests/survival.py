@@ -32,7 +32,7 @@ def spilling():
 
     The incumbents are poor, so that most nodes are kept and the optimum is found by the search.
     """
-    ancestral = {"guide.FEWEST_EDGES": 0, "NODE_NS": -1e6}  # ancestral successors always seem to pay
+    ancestral = {"trials.FEWEST_EDGES": 0, "NODE_NS": -1e6}  # ancestral successors always seem to pay
     with (
         sized(COMMIT_ALWAYS | SMALL_SEARCH | ancestral | {"FEWEST_NODES": 4}),
         poor_incumbents(),

@@ -9,8 +9,9 @@ import numpy as np
 from cases import scores_of
 
 from extbnsl.bounds.ascent import find_multipliers
-from extbnsl.bounds.lp.branching import Tree, branch
+from extbnsl.bounds.lp.branching import branch
 from extbnsl.bounds.lp.program import Program
+from extbnsl.bounds.lp.tree import Tree
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.pruning import prune

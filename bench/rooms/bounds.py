@@ -9,9 +9,10 @@ from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.bounds import patterns
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers, improve
+from extbnsl.bounds.at_nodes import cluster_bound
 from extbnsl.bounds.lp import program, triples
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
-from extbnsl.bounds.multipliers import MEMBERS, UNIT, Multipliers, cluster_bound, families_of, reduce
+from extbnsl.bounds.multipliers import MEMBERS, UNIT, Multipliers, families_of, reduce
 from extbnsl.bounds.patterns import group_families, pattern_table
 from extbnsl.machine.workers import Workers
 

@@ -14,9 +14,10 @@ from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import Claim
 from extbnsl.files.store import Store
 from extbnsl.parents.components import Component
-from extbnsl.proof import guide
-from extbnsl.proof.guide import Guide, weighed_grouping, with_ancestors
+from extbnsl.proof import trials
+from extbnsl.proof.guide import Guide, weighed_grouping
 from extbnsl.proof.methods import Methods
+from extbnsl.proof.trials import with_ancestors
 from extbnsl.search import targets as blocks
 from extbnsl.search import tasks
 from extbnsl.search.problem import LOW_BITS
@@ -98,7 +99,7 @@ BENCHMARKS = (
     of_run("search.rows.improve", tasks, "node", lambda a, _: a[2].size, partial(_solved, LAYERED)),
     of_run("search.targets.next_targets", tasks, "target", lambda _, got: got[0], partial(_solved, SPARSE)),
     of_run("search.targets.group_by_leaf", tasks, "node", lambda a, _: a[1].size, partial(_solved, SPARSE)),
-    of_run("search.problem.closed_sets_of", guide, "node", lambda a, _: a[0].size, _ancestral),
+    of_run("search.problem.closed_sets_of", trials, "node", lambda a, _: a[0].size, _ancestral),
     Benchmark("search.targets._plan", "block", _planned),
     Benchmark("search.runs.write_run", "node", _written),
     Benchmark("search.runs.load_sources", "node", _loaded),

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from extbnsl.core.codec import IN_FILE, UNKEPT
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
-from extbnsl.kernels.varsets import WORD_BITS, renumber, words
+from extbnsl.kernels.varsets import renumber, words
 from extbnsl.machine.workers import unhalted
 
 MEMBERS = 3  # clusters of a cut, at most
@@ -72,20 +72,6 @@ def unions(cuts: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int
             cut.append(there)
             sign.append(np.full(there.size, times))
     return np.concatenate(found), np.concatenate(cut), np.concatenate(sign)
-
-
-def weighted_unions(
-    cuts: NDArray[np.uint64], weights: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Varsets (t, words) and weights (t,) of either sign: the sum of the weights of those that are disjoint from U is
-    what the cuts with these multipliers add to the bound at U. Equal ones are one."""
-    varsets, cut, sign = unions(cuts)
-    if not len(varsets):
-        return varsets, np.zeros(0, np.int64)
-    distinct, which = np.unique(varsets, axis=0, return_inverse=True)
-    total = np.zeros(len(distinct), np.int64)
-    np.add.at(total, which.reshape(-1), weights[cut] * sign)
-    return distinct[total != 0], total[total != 0]
 
 
 def requirements(cuts: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -174,39 +160,6 @@ class Multipliers:
     def without_costs(self) -> "Multipliers":
         """The same as a proof needs them, without the reduced costs."""
         return replace(self, reduced=np.zeros(0))
-
-
-class ClusterBound(NamedTuple):
-    """h1 of a component of at most 64 variables, ready for the search: masks (t,) uint64 and weights (t,) int64 of the
-    unions that make up the cuts, in UNITs; waiting (8, 256) float64: the sum of mu over the variables of a byte that a
-    value of it lacks. cuts (k, 3, 1) and multipliers (k,) int64: for ascents at nodes.
-    """
-
-    masks: NDArray[np.uint64]
-    weights: NDArray[np.int64]
-    waiting: NDArray[np.float64]
-    cuts: NDArray[np.uint64]
-    multipliers: NDArray[np.int64]
-
-
-NO_CLUSTERS = ClusterBound(  # any other bound of a node that lacks a variable is larger, also if costs are below zero
-    np.zeros(0, np.uint64),
-    np.zeros(0, np.int64),
-    np.tile(np.where(np.arange(256) == 255, 0.0, -np.inf), (8, 1)),
-    no_cuts(1),
-    np.zeros(0, np.int64),
-)
-
-
-def cluster_bound(multipliers: Multipliers, new: NDArray[np.int64]) -> ClusterBound:
-    """The bound with variable x called new[x]."""
-    cuts = renamed(multipliers.cuts, new, new.size)
-    masks, weights = weighted_unions(cuts, multipliers.weights)
-    least = np.zeros(WORD_BITS)
-    least[new] = multipliers.least
-    missing = (~np.arange(256)[:, None] >> np.arange(8)) & 1  # value, bit
-    waiting = least.reshape(8, 8) @ missing.T.astype(float)
-    return ClusterBound(masks[:, 0], weights, waiting, cuts, multipliers.weights)
 
 
 def renamed(cuts: NDArray[np.uint64], new: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:

@@ -10,32 +10,12 @@ sum of the entries. Both bounds are consistent.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
-
-
-class GroupBound(NamedTuple):
-    """h(U) = sum over groups g of tables[start[g] + (U >> shift[g] & (2^width[g] - 1))], in nats.
-
-    tables float64; start, shift, width int64 (groups,); the groups cover the variables from bit 0 upwards.
-    """
-
-    tables: NDArray[np.float64]
-    start: NDArray[np.int64]
-    shift: NDArray[np.int64]
-    width: NDArray[np.int64]
-
-
-def group_bound(tables: Sequence[NDArray[np.float64]]) -> GroupBound:
-    """The bound whose group g has tables[g], of length 2^width."""
-    width = np.array([t.size.bit_length() - 1 for t in tables], dtype=np.int64)
-    start = np.cumsum([0] + [t.size for t in tables])[:-1]
-    return GroupBound(np.concatenate(tables), start.astype(np.int64), np.cumsum(width) - width, width)
 
 
 def static_table(best: NDArray[np.float64]) -> NDArray[np.float64]:

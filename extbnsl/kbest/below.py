@@ -24,9 +24,11 @@ from extbnsl.kbest.networks import Cheapest, Networks, arrays_of, joined, lists_
 from extbnsl.kbest.walk import Rest, WalkFamilies, new_walk, rest_of, walk_families, walk_from, walk_on
 from extbnsl.kernels.varsets import WORD_BITS, unpack
 from extbnsl.parents.components import Component, split
-from extbnsl.proof.bounding import Bounding, find_guide
+from extbnsl.proof.bounding import find_guide
+from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guided, guided_problem, labelled_families, labels
+from extbnsl.proof.guide import Guided, labels
+from extbnsl.proof.trials import guided_problem, labelled_families
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.runs import load_sources
 from extbnsl.search.state import SearchState

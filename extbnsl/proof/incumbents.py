@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
-from extbnsl.bounds.lp.separation import Support, order_of_solution
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.orders.local_search import (
@@ -31,6 +30,9 @@ from extbnsl.proof.solving import Solving
 from extbnsl.proof.steps import cheapest_pass
 from extbnsl.scores.local import feasible_order, network_rows
 from extbnsl.search.state import SearchState
+
+if TYPE_CHECKING:
+    from extbnsl.bounds.lp.separation import Support
 
 Lists = Sequence[NDArray[Any]]  # an array for each child
 
@@ -96,9 +98,11 @@ def find_better_left(search: PieceSearch, solving: Solving, effort: Effort) -> b
     return solving.take(_with_others(best_order(left, seed, effort, solving.context), search))
 
 
-def find_better_rounded(search: PieceSearch, solving: Solving, support: Support) -> bool:
+def find_better_rounded(search: PieceSearch, solving: Solving, support: "Support") -> bool:
     """Whether a solution of a linear program of the piece that the search is at leads to a better network, in the
     standing then: its order, improved until no variable has a better place."""
+    from extbnsl.bounds.lp.separation import order_of_solution
+
     piece = search.piece
     order = order_of_solution(*support, piece.left.size)
     if _is_last(search):

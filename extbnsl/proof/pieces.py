@@ -25,7 +25,7 @@ from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
-from extbnsl.proof.bounding import Bounding
+from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.steps import (
@@ -110,11 +110,6 @@ class Piece:
         """Those that give its lower bound; none, if there is only the cheapest family of each child."""
         return self.multipliers or no_multipliers(families_of(self.left.parents, self.left.costs))
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether a search or branching has solved it; a single variable costs what its cheapest family does."""
-        return self.order is not None and len(self.variables) > 1
-
 
 @dataclass(frozen=True)
 class PieceSearch:
@@ -170,12 +165,6 @@ class PieceSearch:
         return self.pieces[self.at]
 
     @property
-    def next(self) -> int | None:
-        """The smallest piece that is neither solved nor given up."""
-        left = [(len(p.variables), at) for at, p in enumerate(self.pieces) if p.order is None and not p.given_up]
-        return min(left)[1] if left else None
-
-    @property
     def lower_bound(self) -> float:
         """What every network of interest costs at least over the component, in nats."""
         return math.fsum(piece.lower_bound for piece in self.pieces)
@@ -211,9 +200,8 @@ class PieceSearch:
         whole, guide = self.piece, found.guide
         if found.pieces:
             return self.with_pieces(*(_part_of(whole, guide, part) for part in found.pieces))
-        bound = max(whole.lower_bound, guide.root)
-        piece = replace(whole, lower_bound=bound, families=guide.left, multipliers=guide.best_multipliers)
-        return self.with_pieces(piece)
+        best, bound = guide.best_multipliers, max(whole.lower_bound, guide.root)
+        return self.with_pieces(replace(whole, lower_bound=bound, families=guide.left, multipliers=best))
 
     def solved(self, order: Iterable[int], cost: float) -> Piece:
         """The piece that it is at with the order of its cheapest network, by positions in the piece, and what that
@@ -233,19 +221,17 @@ class PieceSearch:
         """The multipliers of the pieces that are not settled, over the variables of the component."""
         cuts: list[Cut] = []
         weights: list[int] = []
-        least = [0.0] * len(self.variables)
+        least: dict[int, float] = {}
         for piece in self.pieces:
-            if piece.is_settled:
-                continue
-            if piece.order is not None:
+            least |= dict.fromkeys(piece.variables, 0.0)
+            if piece.order is None:
+                multipliers = piece.own_multipliers
+                cuts += cuts_over(multipliers.cuts, piece.variables)
+                weights += multipliers.weights.tolist()
+                least |= zip(piece.variables, multipliers.least.tolist(), strict=True)
+            elif len(piece.variables) == 1:  # it costs what its cheapest family does; nothing else has settled it
                 least[piece.variables[0]] = piece.lower_bound
-                continue
-            multipliers = piece.own_multipliers
-            cuts += cuts_over(multipliers.cuts, piece.variables)
-            weights += multipliers.weights.tolist()
-            for variable, mu in zip(piece.variables, multipliers.least.tolist(), strict=True):
-                least[variable] = mu
-        return RootPass(tuple(cuts), tuple(weights), tuple(least))
+        return RootPass(tuple(cuts), tuple(weights), tuple(least[v] for v in range(len(least))))
 
     def searched(self, bound: float) -> Searched:
         """That a search of the piece that it is at has shown what that costs at least, in nats."""
@@ -255,8 +241,8 @@ class PieceSearch:
     def settled(self, step: Searched | Branched) -> tuple[Step, ...]:
         """The steps of a proof with one that settles the piece that it is at, and what the others cost beside."""
         after = self.with_pieces(replace(self.piece, order=self.piece.variables))
-        others = () if all(piece.is_settled for piece in after.pieces) else (after.root_pass,)
-        return (*(self.steps or (self.root_pass,)), step, *others)
+        settled = all(piece.order is not None and len(piece.variables) > 1 for piece in after.pieces)
+        return (*(self.steps or (self.root_pass,)), step, *(() if settled else (after.root_pass,)))
 
     @property
     def name(self) -> str:
@@ -272,8 +258,7 @@ class PieceSearch:
 
 def whole_component(component: Component, k: int) -> PieceSearch:
     """A search of component k as one piece."""
-    least = float(sum(costs[0] for costs in component.costs))
-    return PieceSearch(k, (Piece(tuple(range(component.size)), least, None, component),))
+    return PieceSearch(k, (Piece(tuple(range(component.size)), Guide(component, None).root, None, component),))
 
 
 def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:

@@ -1,25 +1,46 @@
-"""A component that is being solved: what all steps share, and how the standing and the observer learn of them."""
+"""A component that is being solved: what all steps share, how the standing and the observer learn of them, and what
+becomes of the pieces that it falls into.
+"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from extbnsl.core.claims import tolerance
-from extbnsl.core.events import IncumbentFound, LayerAdvanced, LayerEnded
-from extbnsl.core.figures import counted
+from extbnsl.bounds.lp.tree import Tree
+from extbnsl.core.claims import NOT_PROVED, tolerance
+from extbnsl.core.events import IncumbentFound
+from extbnsl.core.figures import counted, in_full
 from extbnsl.orders.local_search import Incumbent
 from extbnsl.parents.components import Component
+from extbnsl.proof.bounding import Listeners, find_guide
+from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.pieces import Part, PieceSearch
+from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, may_polish
+from extbnsl.proof.pieces import Part, Piece, PieceSearch
 from extbnsl.proof.standing import Standing
-from extbnsl.search.problem import SearchProblem
-from extbnsl.search.state import SearchState
+from extbnsl.proof.steps import Branched, cuts_over
 
 
+@dataclass
 class Solving:
-    """Component number k of the problem, with what the stages share, and the commits whose standing follows."""
+    """Component number k of the problem, with what the stages share, and the commits whose standing follows. What
+    happens to its pieces: `prove` and the estimate go through them alike."""
 
-    def __init__(self, component: Component, k: int, context: Context, commits: Commits) -> None:
-        self.component, self.k, self.context, self.commits = component, k, context, commits
+    component: Component
+    k: int
+    context: Context
+    commits: Commits
+
+    def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
+        """Find the bounds of the piece that the search is at, below its limit."""
+        raise NotImplementedError
+
+    def prepare(self, search: PieceSearch) -> bool:
+        """Get ready for what is dear; whether the bounds of the piece may be better for that."""
+        return may_polish(self.context.methods)
+
+    def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
+        """The piece that the search is at, solved or given up; None if nothing is below its limit."""
+        raise NotImplementedError
 
     @property
     def standing(self) -> Standing:
@@ -53,25 +74,73 @@ class Solving:
             size = f"piece {search.at + 1} of {pieces}, {size}"
         return size if components == 1 else f"component {self.k + 1} of {components}, {size}"
 
-    def layer_told(self, state: SearchState, problem: SearchProblem, ended: bool) -> LayerEnded | LayerAdvanced:
-        """What the observer is told of a search: at the end of a layer, or within the next one."""
-        shared = {
-            "layers": problem.variables,
-            "component": self.k + 1,
-            "components": len(self.standing.parts),
-            "memory": state.memory + problem.bytes,
-            "disk": self.commits.store.used,
-        }
-        if not ended:
-            done, kept = state.position / (1 << problem.high_bits), state.following_nodes
-            return LayerAdvanced(layer=state.layer.size + 1, done=done, generated=state.edges_out, kept=kept, **shared)
-        return LayerEnded(
-            layer=state.layer.size,
-            expanded=0 if state.layer.size == 0 else sum(run.size for run in state.closed[-1]),
-            generated=state.edges_in,
-            kept=state.layer.nodes,
-            spilled=state.spilled,
-            lower_bound=self.standing.lower_bound,
-            upper_bound=self.standing.upper_bound,
-            **shared,
-        )
+    def guided(
+        self, search: PieceSearch, begun: Bounding, context: Context, listeners: Listeners
+    ) -> tuple[PieceSearch, Guided]:
+        """What guides the search of a piece, found as `find_guide` does and told as a stage; the standing follows."""
+        whose = self.whose(search)
+        with self.context.stages.stage("bounds", whose) as summary:
+            summary.append(whose)
+            found = find_guide(begun, search.limit, context, listeners, search.tried)
+            search = search if found.proved else search.guided(found)
+            self.raise_bound(search.lower_bound)
+            if found.tree is not None:
+                summary.append("solved by branching")
+            elif found.proves(search.limit):
+                summary.append("proved before any search")
+            else:
+                left = f"{in_full(sum(map(len, found.guide.left.costs)), 'parent set')} left"
+                if found.pieces:
+                    largest = max(len(piece.variables) for piece in search.pieces)
+                    left = f"in {in_full(len(search.pieces), 'piece')} of up to {in_full(largest, 'variable')}"
+                summary += [left, self.standing.bounds_told()]
+        return search, found
+
+
+def solve_pieces(search: PieceSearch, steps: Solving) -> Part:
+    """The component's part when the pieces have been solved, the smallest first, or one of them has proved it.
+
+    If some were given up, it is not proved, with the bounds that all pieces have.
+    """
+    while left := [(len(p.variables), at) for at, p in enumerate(search.pieces) if p.order is None and not p.given_up]:
+        search = replace(search, at=min(left)[1])
+        search, found = steps.bound(replace(search, limit=search.limit_below(steps.part)))
+        if found.proved:
+            return steps.part.by(search.steps)
+        if found.pieces:
+            continue
+        if found.edges >= MANY_EDGES and not search.tried:
+            search = replace(search, tried=True)
+            if steps.prepare(search):  # the bounds are to have the best limit
+                continue
+        if found.proves(search.limit):
+            answer = None
+        elif found.tree is not None:
+            assert found.tree.order is not None, "it has a network below its limit"
+            answer = search.solved(found.tree.order, found.tree.cost)
+        else:
+            answer = steps.solve(search, found.guide)
+        if found.tree is None:
+            search = replace(search, multipliers=found.guide.multipliers)
+        search = with_answer(search, answer, steps.part, found.tree)
+        if answer is None:
+            return steps.part.by(search.steps)
+    if any(piece.given_up for piece in search.pieces):
+        return replace(steps.part, stopped=NOT_PROVED)
+    return search.joined
+
+
+def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tree | None = None) -> PieceSearch:
+    """The search with what has come of the piece that it is at, and with the step of the proof that shows it: by a tree
+    of branching, or else by a search.
+
+    answer: None if no network below the limit is left to it, in view of what the part of the component is now.
+    """
+    if answer is not None and answer.given_up:
+        steps = search.steps
+    else:
+        bound, variables = search.limit_below(part) if answer is None else answer.lower_bound, search.piece.variables
+        by_tree = tree and Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
+        steps = search.settled(by_tree or search.searched(bound))
+    after = search if answer is None else search.with_pieces(answer)
+    return PieceSearch(search.component, after.pieces, steps=steps)

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.lp.branching import Closed, are_closed
+from extbnsl.bounds.lp.tree import Closed, are_closed
 from extbnsl.core.codec import Within
 from extbnsl.kernels.varsets import unpack
 
@@ -54,7 +54,7 @@ class Searched:
 class Branched:
     """Some variables of a component (positions) whose families cost at least `bound` nats, by a tree of branching.
 
-    cuts: those of all nodes. nodes: each after the one above it, see `branching.Closed`; its choice is of variables
+    cuts: those of all nodes. nodes: each after the one above it, see `tree.Closed`; its choice is of variables
     numbered by their places in `variables`.
     """
 

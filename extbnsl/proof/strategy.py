@@ -4,40 +4,19 @@ How much is done follows the search that is expected: as long as another step co
 one. Where no search is possible, bounds at the root are all that there is, and linear programs go on with those.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
-from extbnsl.core.codec import Highest, Whole
+from extbnsl.proof.bounds import ASCEND, BRANCH, POLISH, PROBE, Turn
 
-ASCEND, POLISH, FIX, TRY, PROBE, BRANCH = "ascend", "polish", "fix", "try", "probe", "branch"
-STEPS = (ASCEND, POLISH, FIX, TRY, PROBE, BRANCH)
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 PROBE_ITERATIONS = 60  # about how many a probe takes
 MOST_ITERATIONS = 1 << 30  # of the simplex method
 FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
 FEWEST_ITERATIONS = 100  # that pay before there is a linear program: a search of some tenths of a second
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What comes next for a piece, and how much of it.
-
-    step: of STEPS.
-    rounds: of improving the multipliers, in this turn.
-    spent: of the step already, in rounds or simplex iterations.
-    effort: of linear programs, in iterations for each, or for all of probing; 0 before there are any.
-    gap: what the turn before left, in nats.
-    """
-
-    step: Annotated[str, STEPS.__contains__] = ASCEND
-    rounds: Whole = 0
-    spent: Whole = 0
-    effort: Whole = 0
-    gap: Highest = math.inf
 
 
 @dataclass(frozen=True)

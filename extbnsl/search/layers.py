@@ -21,11 +21,12 @@ from extbnsl.core.errors import BudgetError
 from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.search.ancestral import ALL_SUCCESSORS
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import PARTITION_BYTES, Run, joined, node_bytes, run_in_memory
-from extbnsl.search.state import SearchState, start_state, stored
+from extbnsl.search.runs import NO_LEAF, PARTITION_BYTES, Nodes, Run, joined, node_bytes, run_in_memory
+from extbnsl.search.state import Layer, SearchState, sources_bytes, stored
 from extbnsl.search.targets import Block, plan
-from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, sources_bytes
+from extbnsl.search.tasks import Expansion, Sink, expand_block, improve_rows, ready_sources
 
 TASKS_PER_THREAD = 4  # in one layer, at least, if it is large enough; twice as many cost a tenth more CPU time
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
@@ -82,7 +83,7 @@ def search_layers(
     than half of it is used, ascents at nodes thin the layers. Raises Stopped after a last state that can be committed,
     if it could be stored. Work: a few dozen ns per edge.
     """
-    state = state or start_state(problem)
+    state = state or _start(problem)
     yield state
     while state.layer.nodes and state.layer.size < problem.variables:
         if most_nodes_kept is not None and state.kept > most_nodes_kept:
@@ -90,6 +91,23 @@ def search_layers(
         for following in _LayerSearch(state, problem, workers, room).states():
             state = following
             yield state
+
+
+def _start(problem: SearchProblem) -> SearchState:
+    """Before the first layer: the empty varset. Raises RunDirectoryError if the score cache cannot be read."""
+    nothing = Nodes(
+        highs=np.zeros(1, np.uint64),
+        starts=np.array([0, 1]),
+        lows=np.zeros(1, np.uint16),
+        leaf=np.full(1, NO_LEAF),
+        g=np.zeros(1),
+        successors=np.full(1, ALL_SUCCESSORS),
+        best=np.full((1, problem.row_width(0)), np.inf),
+    )
+    cache = problem.score_cache
+    if cache is not None:
+        improve_rows(cache, problem.low_bits, 0, nothing, np.zeros(1, np.uint64), np.zeros(1, np.uint8))
+    return SearchState(Layer(0, (run_in_memory(nothing),)), cache=() if cache is None else cache.files)
 
 
 class _LayerSearch:
@@ -220,7 +238,16 @@ class _LayerSearch:
             self._room.store.add(file for run in expansion.runs for file in run.files)
         self._memory += sum(run.memory for run in expansion.runs)
         self._unsaved += self._bytes_to_write(expansion.runs)
-        self._state = self._state.with_expansion(expansion)
+        state = self._state
+        self._state = replace(
+            state,
+            following=(*state.following, *expansion.runs),
+            position=expansion.block.end,
+            generated=state.generated + expansion.edges,
+            edges_out=state.edges_out + expansion.edges,
+            least_following=min(state.least_following, expansion.least),
+            to_commit=False,
+        )
 
     def _forget(self, expansion: Expansion | None) -> None:
         """Delete what a task has written, as far as that can be done."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.multipliers import NO_CLUSTERS, UNIT, ClusterBound, FamilyArrays, families_of
-from extbnsl.bounds.patterns import GroupBound
+from extbnsl.bounds.at_nodes import NO_CLUSTERS, ClusterBound, GroupBound
+from extbnsl.bounds.multipliers import UNIT, FamilyArrays, families_of
 from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables

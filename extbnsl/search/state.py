@@ -7,20 +7,54 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.codec import UNKEPT, Highest, Whole, Within
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
-from extbnsl.search.ancestral import ALL_SUCCESSORS
-from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import NO_LEAF, Nodes, Run, joined, leaf_of, run_in_memory, write_run
-from extbnsl.search.tasks import Expansion, Layer, improve_rows
+from extbnsl.search.runs import Nodes, Run, joined, leaf_of, write_run
 
 NOT_KNOWN = -1e300  # nats, in place of minus infinity, which JSON does not have
+
+
+class Sources(NamedTuple):
+    """Nodes of one size ready to be expanded; free and order as from `group_by_leaf`."""
+
+    nodes: Nodes
+    free: NDArray[np.int64]
+    order: NDArray[np.uint32]
+
+
+def sources_bytes(nodes: Nodes) -> int:
+    """Memory that `ready_sources` takes beside the columns."""
+    return 4 * nodes.lows.size + 8 * nodes.highs.size
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The kept nodes of one size as runs that follow each other; `sources` if they are one run in memory."""
+
+    size: Annotated[int, Within(0, 64)]
+    runs: tuple[Run, ...]
+    sources: Annotated[Sources | None, UNKEPT] = None
+
+    @property
+    def nodes(self) -> int:
+        return sum(run.size for run in self.runs)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the columns in memory take."""
+        return sum(run.memory for run in self.runs)
+
+    @property
+    def sources_memory(self) -> int:
+        """Bytes that being ready to expand takes."""
+        return 0 if self.sources is None else sources_bytes(self.sources.nodes)
 
 
 @dataclass(frozen=True)
@@ -77,18 +111,6 @@ class SearchState:
     def following_nodes(self) -> int:
         return sum(run.size for run in self.following)
 
-    def with_expansion(self, expansion: Expansion) -> "SearchState":
-        """The state when the next block has been done."""
-        return replace(
-            self,
-            following=(*self.following, *expansion.runs),
-            position=expansion.block.end,
-            generated=self.generated + expansion.edges,
-            edges_out=self.edges_out + expansion.edges,
-            least_following=min(self.least_following, expansion.least),
-            to_commit=False,
-        )
-
     def next_layer(self, keeps_costs: bool) -> "SearchState":
         """The state when all blocks have been done: the layer is closed, the following one is to be expanded."""
         closed = _filed(self.layer.runs)
@@ -118,23 +140,6 @@ class SearchState:
 
 def _filed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     return tuple(run.filed for run in runs)
-
-
-def start_state(problem: SearchProblem) -> SearchState:
-    """Before the first layer: the empty varset. Raises RunDirectoryError if the score cache cannot be read."""
-    nothing = Nodes(
-        highs=np.zeros(1, np.uint64),
-        starts=np.array([0, 1]),
-        lows=np.zeros(1, np.uint16),
-        leaf=np.full(1, NO_LEAF),
-        g=np.zeros(1),
-        successors=np.full(1, ALL_SUCCESSORS),
-        best=np.full((1, problem.row_width(0)), np.inf),
-    )
-    cache = problem.score_cache
-    if cache is not None:
-        improve_rows(cache, problem.low_bits, 0, nothing, np.zeros(1, np.uint64), np.zeros(1, np.uint8))
-    return SearchState(Layer(0, (run_in_memory(nothing),)), cache=() if cache is None else cache.files)
 
 
 def whole_layer(state: SearchState) -> Nodes:

@@ -16,15 +16,6 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import popcount, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
-from extbnsl.search.runs import Nodes
-
-
-class Sources(NamedTuple):
-    """Nodes of one size ready to be expanded; free and order as from `group_by_leaf`."""
-
-    nodes: Nodes
-    free: NDArray[np.int64]
-    order: NDArray[np.uint32]
 
 
 class Streams(NamedTuple):

@@ -9,13 +9,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import ascend_nodes
-from extbnsl.core.codec import UNKEPT, Within
 from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.search.expand import NewNodes, expand
@@ -23,7 +21,8 @@ from extbnsl.search.problem import SearchProblem
 from extbnsl.search.rows import improve, inherit
 from extbnsl.search.runs import Nodes, Run, joined, load_sources, node_bytes, run_in_memory, write_run
 from extbnsl.search.score_cache import ScoreCache
-from extbnsl.search.targets import Block, Sources, Streams, Targets, group_by_leaf, next_targets
+from extbnsl.search.state import Layer, Sources
+from extbnsl.search.targets import Block, Streams, Targets, group_by_leaf, next_targets
 
 
 @dataclass(frozen=True)
@@ -84,29 +83,6 @@ CHUNK_TARGETS = 1024  # that one call expands, at most
 
 
 @dataclass(frozen=True)
-class Layer:
-    """The kept nodes of one size as runs that follow each other; `sources` if they are one run in memory."""
-
-    size: Annotated[int, Within(0, 64)]
-    runs: tuple[Run, ...]
-    sources: Annotated[Sources | None, UNKEPT] = None
-
-    @property
-    def nodes(self) -> int:
-        return sum(run.size for run in self.runs)
-
-    @property
-    def memory(self) -> int:
-        """Bytes that the columns in memory take."""
-        return sum(run.memory for run in self.runs)
-
-    @property
-    def sources_memory(self) -> int:
-        """Bytes that being ready to expand takes."""
-        return 0 if self.sources is None else sources_bytes(self.sources.nodes)
-
-
-@dataclass(frozen=True)
 class Expansion:
     """What came of a block: its runs, ascending, the edges generated, the least f of the nodes kept (or infinity)."""
 
@@ -150,11 +126,6 @@ def expand_block(
         placed.discard()
         return None
     return Expansion(block, tuple(placed.runs), edges, least)
-
-
-def sources_bytes(nodes: Nodes) -> int:
-    """Memory that `ready_sources` takes beside the columns."""
-    return 4 * nodes.lows.size + 8 * nodes.highs.size
 
 
 def ready_sources(nodes: Nodes) -> Sources:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import ascended, find_multipliers, multipliers_bytes
-from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, tolerance
 from extbnsl.core.errors import BudgetError
@@ -34,6 +33,8 @@ def raised_bound(scores: LocalScores, cost: float, memory: int, workers: Workers
     """A lower bound of the networks that the families allow, in nats: multipliers from an ascent, which linear programs
     improve until the bound comes to `cost`, hardly moves, or the workers are told to stop. The cheapest families alone
     are the bound if that takes more than the memory."""
+    from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
+
     best = math.fsum(float(costs[0]) for costs in scores.costs)
     limit = cost - tolerance(cost)
     needed = multipliers_bytes(scores.costs, scores.variables, workers.threads)

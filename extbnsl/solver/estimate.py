@@ -27,15 +27,17 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
-from extbnsl.proof.bounding import Bounding, Listeners
+from extbnsl.proof.bounding import Listeners
+from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import COMPILING, Context, Stages
-from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
+from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.incumbents import find_parts
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
-from extbnsl.proof.prove import PieceSteps, fixed_memory, least_room, solve_pieces
-from extbnsl.proof.solving import Solving
+from extbnsl.proof.searching import fixed_memory, layer_told, least_room
+from extbnsl.proof.solving import Solving, solve_pieces
 from extbnsl.proof.standing import Standing
+from extbnsl.proof.trials import guided_problem, tables_fit
 from extbnsl.search.forecast import forecast
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
@@ -135,7 +137,7 @@ def _unfinished(
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
-class _Trying(PieceSteps):
+class _Trying(Solving):
     """The steps of an estimate: the bounds of each piece within a share of the time, and the beginning of its search.
 
     trials: what was seen of the pieces; none of them is solved, all are given up.
@@ -229,6 +231,6 @@ def _watched(states: Iterable[SearchState], trial: Trial, problem: SearchProblem
                 nodes.append(state.layer.nodes)
                 edges.append(state.edges_in)
                 solving.raise_bound(min(state.least_f, problem.rules.limit))
-            solving.context.observer(solving.layer_told(state, problem, ended))
+            solving.context.observer(layer_told(solving, state, problem, ended))
     found = forecast(nodes, edges[1:], problem.variables)
     return replace(trial, forecast=found) if found.complete or found.seen >= FEWEST_LAYERS else trial

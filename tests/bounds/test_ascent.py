@@ -8,10 +8,10 @@ import pytest
 from watched import watched
 
 from extbnsl.bounds.ascent import MEMBERS, ZERO, ascend_nodes, ascended, improve
+from extbnsl.bounds.at_nodes import cluster_bound
 from extbnsl.bounds.multipliers import (
     UNIT,
     FamilyArrays,
-    cluster_bound,
     families_of,
     multipliers_of,
     requirements,

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from test_clusters import families_in, found, networks_below
 from test_probing import wishful
 
-from extbnsl.bounds.lp.branching import NODE_BYTES, Tree, allowed, branch
+from extbnsl.bounds.lp.branching import NODE_BYTES, allowed, branch
 from extbnsl.bounds.lp.program import Program
+from extbnsl.bounds.lp.tree import Tree
 from extbnsl.core.codec import encode
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from search_invariants import check_clusters, check_families, check_multipliers, cluster_value
 
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
-from extbnsl.bounds.multipliers import MEMBERS, UNIT, cluster_bound, families_of, multipliers_of, requirements
+from extbnsl.bounds.at_nodes import cluster_bound
+from extbnsl.bounds.multipliers import MEMBERS, UNIT, families_of, multipliers_of, requirements
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers

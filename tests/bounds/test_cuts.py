@@ -9,7 +9,8 @@ from calling import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.bounds.multipliers import count_times, holds, no_cuts, requirements, single_cuts, unions, weighted_unions
+from extbnsl.bounds.at_nodes import weighted_unions
+from extbnsl.bounds.multipliers import count_times, holds, no_cuts, requirements, single_cuts, unions
 
 count_times, holds = map(called, (count_times, holds))
 

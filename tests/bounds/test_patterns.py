@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from search_invariants import group_value
 
+from extbnsl.bounds.at_nodes import group_bound
 from extbnsl.bounds.patterns import (
-    group_bound,
     group_families,
     pattern_bytes,
     pattern_table,

@@ -13,8 +13,9 @@ from search_invariants import cluster_value, group_value
 from test_clusters import random_cuts
 
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
-from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
-from extbnsl.bounds.patterns import group_bound, group_families, pattern_table
+from extbnsl.bounds.at_nodes import cluster_bound, group_bound
+from extbnsl.bounds.multipliers import UNIT, families_of, multipliers_of
+from extbnsl.bounds.patterns import group_families, pattern_table
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.data import read_csv

@@ -33,7 +33,7 @@ COMBINATIONS = [
 def _small(sizes):
     """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
     solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
-    sizes({"BESIDE_CLUSTERS": 3, "groups.WIDEST": 3, "guide.SHARE": 0.0, "guide.FEWEST_EDGES": 0, "NODE_NS": -1e6})
+    sizes({"BESIDE_CLUSTERS": 3, "groups.WIDEST": 3, "guide.SHARE": 0.0, "trials.FEWEST_EDGES": 0, "NODE_NS": -1e6})
 
 
 @pytest.mark.parametrize("combination", range(len(COMBINATIONS)))
@@ -63,7 +63,7 @@ def test_random_local_scores(combination):
 def test_random_local_scores_with_polish(lower_bound, fixing, poor_incumbents, calls):
     """The search is guided by what the LP found, if there are multipliers."""
     poor_incumbents()
-    polishing, searches = calls("bounds.lp.polish", "polished"), calls("proof.guide", "guided_problem")
+    polishing, searches = calls("bounds.lp.polish", "polished"), calls("proof.trials", "guided_problem")
     for seed in range(4):
         families = random_families(np.random.default_rng(seed), 9, 14)
         optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
@@ -171,7 +171,7 @@ def test_certificates_of_probing_hold(probings, sizes):
 def test_what_was_shown_until_it_is_stopped_counts(thorough, calls, running_out, poor_incumbents):
     """The time is over while the last is being tried: the bound is that of the LP by then."""
     polishing = calls("bounds.lp.polish", "polished")
-    running_out("proof.bounding", "probe", Stopped("time_limit"))
+    running_out("bounds.lp.probing", "probe", Stopped("time_limit"))
     poor_incumbents()
     result = solve(scores_of(wishful(1)), threads=1)
     assert result.status == "time_limit"

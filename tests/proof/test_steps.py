@@ -11,15 +11,16 @@ from cases import random_dataset, random_families, scores_of, side_by_side, wish
 from flat import solve
 from patching import COMMIT_ALWAYS, poor_incumbents, searchable
 
-from extbnsl.bounds.lp.branching import Tree
+from extbnsl.bounds.lp.tree import Tree
 from extbnsl.core.codec import arrays_of, decode, encode
 from extbnsl.core.events import StageAdvanced
 from extbnsl.files.arrays import read_arrays
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.local_search import BRIEF
+from extbnsl.proof.guide import PROBE
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step, cuts_over
-from extbnsl.proof.strategy import PROBE, RULES
+from extbnsl.proof.strategy import RULES
 from extbnsl.verify.branching import Branching
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
 from extbnsl.verify.statement import verify_optimality

@@ -6,22 +6,16 @@ from dataclasses import replace
 import pytest
 
 from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
+from extbnsl.proof.bounds import ASCEND, BRANCH, POLISH, PROBE, STEPS, TRY, Turn
 from extbnsl.proof.strategy import (
-    ASCEND,
-    BRANCH,
     FAMILY_NS,
     FEWEST_ITERATIONS,
     FEWEST_ROUNDS,
     LOOK_NS,
     MOST_ITERATIONS,
-    POLISH,
-    PROBE,
     PROBE_ITERATIONS,
     RULES,
-    STEPS,
-    TRY,
     Seen,
-    Turn,
     next_turn,
     nothing_else,
     probing_pays,

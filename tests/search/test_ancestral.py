@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from search_invariants import check_ancestry, cluster_value
 
 from extbnsl.bounds.ascent import find_multipliers
-from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of
+from extbnsl.bounds.at_nodes import cluster_bound
+from extbnsl.bounds.multipliers import UNIT, families_of
 from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.pruning import prune
 from extbnsl.search.ancestral import (

@@ -16,7 +16,8 @@ from kept import as_kept, search_state
 from patching import SMALL_CHUNKS, sized, some_sizes
 from search_invariants import check_groups, check_nodes, check_run, check_state, group_value
 
-from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
+from extbnsl.bounds.at_nodes import group_bound
+from extbnsl.bounds.patterns import group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers

@@ -113,7 +113,7 @@ def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
 @pytest.mark.parametrize("step", [53])
 def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
-    no_tables = in_place_of("proof.guide", "tables_fit", lambda real: lambda costs, context: False)
+    no_tables = in_place_of("proof.trials", "tables_fit", lambda real: lambda costs, context: False)
     with kept_on_disk(), no_tables, sized(PIECE_BYTES=64):
         disk = SharedDisk(tmp_path / "whole")
         disk.root.mkdir()

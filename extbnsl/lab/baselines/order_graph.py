@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.at_nodes import ClusterBound, GroupBound, cluster_bound, group_bound
 from extbnsl.bounds.fixing import round_ns
 from extbnsl.bounds.groups import Grouping
-from extbnsl.bounds.multipliers import UNIT, ClusterBound, Multipliers, cluster_bound, families_of, no_multipliers
-from extbnsl.bounds.patterns import GroupBound, group_bound, group_families, pattern_table
+from extbnsl.bounds.multipliers import UNIT, Multipliers, families_of, no_multipliers
+from extbnsl.bounds.patterns import group_families, pattern_table
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined
 from extbnsl.kernels.varsets import renumber
