@@ -253,7 +253,7 @@ def everything_pays():
 def searchable(largest):
     """The solver while pieces of more variables than `largest` cannot be searched, so that branching proves them."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("bounds", "guide", "trials"):
+        for module in ("guide", "trials"):
             patch.setattr(f"extbnsl.proof.{module}.WORD_BITS", largest)
         yield
 

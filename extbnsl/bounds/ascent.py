@@ -1,6 +1,7 @@
 """Multipliers by greedy dual ascent and a search of large neighbourhoods."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ def multipliers_bytes(costs: Sequence[NDArray[np.float64]], variables: int, thre
     """About the memory that finding multipliers takes: the families twice, and per stream at work what is left of each
     cost, also in a trial, with marks, and the parents of all if all become free."""
     streams = min(threads, STREAMS)
-    return sum(c.size for c in costs) * ((16 + 8 * streams) * words(variables) + 24 + 24 * streams)
+    return sum(map(len, costs)) * ((16 + 8 * streams) * words(variables) + 24 + 24 * streams)
 
 
 def find_multipliers(
@@ -57,7 +58,7 @@ def find_multipliers(
         return root, cuts[:count].copy(), weights[:count].copy()
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
-    _, cuts, weights = max(found, key=lambda one: one[0])
+    _, cuts, weights = max(found, key=itemgetter(0))
     return workers.run(rounded_multipliers, families, cuts, weights, workers.halt)
 
 

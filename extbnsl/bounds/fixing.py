@@ -57,7 +57,7 @@ def fix_families(
 
     Passes go on while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
     """
-    families, start = families_of(parents, costs), multipliers
+    parents, costs, families, start = list(parents), list(costs), families_of(parents, costs), multipliers
     passes: list[Multipliers] = []
     for number in range(MOST_PASSES):
         if number:
@@ -65,13 +65,13 @@ def fix_families(
         passes.append(multipliers.without_costs)
         if multipliers.root >= limit:
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
-        keep = np.split(multipliers.root + multipliers.reduced < limit, families.first[1:-1])
-        dropped = 1.0 - sum(int(k.sum()) for k in keep) / families.costs.size
+        keep = multipliers.root + multipliers.reduced < limit
+        dropped = 1.0 - np.count_nonzero(keep) / keep.size
         if not fixing or dropped == 0.0:
             break
-        parents = [np.ascontiguousarray(p[k]) for p, k in zip(parents, keep, strict=True)]
-        costs = [c[k] for c, k in zip(costs, keep, strict=True)]
-        if not all(c.size for c in costs):
+        for child, own in enumerate(np.split(keep, families.first[1:-1])):
+            parents[child], costs[child] = np.ascontiguousarray(parents[child][own]), costs[child][own]
+        if not all(map(len, costs)):
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         families = families_of(parents, costs)
         known = multipliers.cuts, multipliers.weights

@@ -56,10 +56,9 @@ def find_grouping(
     parents, costs = families
     k = len(parents)
     count = -(-k // widest)
-    groups = split_by_weight(pair_weights(parents, costs), count)
-    grouping = build_grouping(groups, families)
     if count == 1:
-        return grouping
+        return build_grouping([range(k)], families)
+    grouping = build_grouping(split_by_weight(pair_weights(parents, costs), count), families)
     rng = np.random.default_rng(seed)
     width = -(-k // count)
     round_ns = SWAPS_PER_ROUND * 2 * TABLE_NS * width * width * 2.0**width
@@ -82,8 +81,11 @@ def build_grouping(groups: Sequence[Sequence[int]], families: FamiliesByChild) -
     Builds one table after the other: each takes milliseconds, and more working memory than all else that a small
     search holds.
     """
-    ordered = tuple(tuple(sorted(g)) for g in groups)
-    return Grouping(ordered, tuple(_table(families, group) for group in ordered))
+    ordered, tables = [], []
+    for group in groups:
+        ordered.append(tuple(sorted(group)))
+        tables.append(_table(families, ordered[-1]))
+    return Grouping(tuple(ordered), tuple(tables))
 
 
 def _table(families: FamiliesByChild, group: Sequence[int]) -> NDArray[np.float64]:

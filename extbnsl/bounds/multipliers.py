@@ -135,9 +135,13 @@ class FamilyArrays(NamedTuple):
         return bool(np.logical_or.reduceat(left, self.first[:-1]).all())
 
 
+# the families that a solution of a linear program has: parents (words, m), child and x (m,)
+Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]
+
+
 def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> FamilyArrays:
     """Families of parents[X] (m_X, words) and costs[X] (m_X,)."""
-    first = np.cumsum([0] + [c.size for c in costs], dtype=np.int64)
+    first = np.cumsum([0, *map(len, costs)], dtype=np.int64)
     return FamilyArrays(np.ascontiguousarray(np.concatenate(parents).T), np.concatenate(costs), first)
 
 

@@ -47,9 +47,11 @@ def group_families(
     (m,), first (k + 1,).
     """
     members = np.array(group, dtype=np.int64)
-    masks = [_cut_to_group(parents[x][:, 0], members, i) for i, x in enumerate(group)]
-    first = np.cumsum([0] + [m.size for m in masks], dtype=np.int64)
-    return np.concatenate(masks), np.concatenate([costs[x] for x in group]), first
+    masks, own = [], []
+    for i, x in enumerate(group):
+        masks.append(_cut_to_group(parents[x][:, 0], members, i))
+        own.append(costs[x])
+    return np.concatenate(masks), np.concatenate(own), np.cumsum([0, *map(len, own)], dtype=np.int64)
 
 
 def pattern_bytes(width: int) -> int:

@@ -25,9 +25,8 @@ from extbnsl.kbest.walk import Rest, WalkFamilies, new_walk, rest_of, walk_famil
 from extbnsl.kernels.varsets import WORD_BITS, unpack
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.bounding import find_guide
-from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guided, labels
+from extbnsl.proof.guide import Bounding, Guided, labels
 from extbnsl.proof.trials import guided_problem, labelled_families
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.runs import load_sources

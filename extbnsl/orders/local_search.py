@@ -8,8 +8,7 @@ Effort is counted in kicks and every stream has its own random numbers, so a run
 threads.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,15 +74,15 @@ def search_orders(
         trials, own = orders.copy(), states.copy()
         tasks = [(trials[k], own[k : k + 1], kicks, workers.halt, tables) for k in range(STREAMS)]
         try:
-            costs = _with_network(workers.map(improve_order, tasks))
+            found = workers.map(improve_order, tasks)
         except Stopped as stop:
             if stop.deaf:  # a kernel is still at work on its trial
                 trials, own = orders.copy(), states.copy()
             patience = BRIEF.patience
             with halted_after(workers.left_of(MOMENT)) as halt:
-                costs = _with_network(
-                    [improve_order(trials[k], own[k : k + 1], kicks, halt, tables) for k in range(STREAMS)]
-                )
+                found = [improve_order(trials[k], own[k : k + 1], kicks, halt, tables) for k in range(STREAMS)]
+        lacking, costs = np.transpose(found)
+        costs[lacking > 0] = np.inf  # such an order has no network
         orders, states = trials, own
         stale += 1
         leader = int(np.argmin(costs))
@@ -95,11 +94,6 @@ def search_orders(
         for k in np.argsort(costs, kind="stable")[-2:]:
             orders[k] = best.order
     return best
-
-
-def _with_network(found: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
-    """The costs of orders that lack so many parent sets; infinity where one is lacking."""
-    return np.array([math.inf if missing else cost for missing, cost in found])
 
 
 @inlined

@@ -10,46 +10,56 @@ and goes on from there.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.fixing import WORTHWHILE, fix_families, round_ns
 from extbnsl.bounds.lp.tree import Tree
-from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
+from extbnsl.bounds.multipliers import FamilyArrays, Support, families_of, multipliers_of
 from extbnsl.core.claims import MEMORY_LIMIT
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import split
-from extbnsl.proof.bounds import ASCEND, BRANCH, FIX, POLISH, PROBE, TRY, Bounding, Probing
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guide, Guided, may_polish, weighed_grouping, worthwhile_ns
+from extbnsl.proof.guide import (
+    ASCEND,
+    BRANCH,
+    FIX,
+    POLISH,
+    PROBE,
+    TRY,
+    Bounding,
+    Guide,
+    Guided,
+    Probing,
+    may_polish,
+    weighed_grouping,
+    worthwhile_ns,
+)
 
 if TYPE_CHECKING:  # linear programs and searches are loaded by the pieces that come to need them
     from extbnsl.bounds.lp.polish import Polished
     from extbnsl.bounds.lp.probing import Probed
     from extbnsl.bounds.lp.program import Program
-    from extbnsl.bounds.lp.separation import Support
 
 CHUNK_NS = 2e9  # of improvement, of one thread, after which a run may be stopped
 SOLUTIONS = 8  # of a program, of which one is made a network
 MOST_LEFT = 0.5  # of the families, that a program for a piece that cannot be searched goes on with
 
-
-class Listeners(NamedTuple):
-    """Who hears how far the bounds of a piece are, see `find_guide`."""
-
-    on_step: Callable[[Bounding], float] = lambda reached: math.inf
-    on_solution: Callable[[Bounding, "Support"], float | None] = lambda reached, support: None
-
-
-NOBODY = Listeners()
+OnStep = Callable[[Bounding], float]
+OnSolution = Callable[[Bounding, Support], float | None]
 
 
 def find_guide(
-    begun: Bounding, limit: float, context: Context, listeners: Listeners = NOBODY, thorough: bool = False
+    begun: Bounding,
+    limit: float,
+    context: Context,
+    on_step: OnStep = lambda reached: math.inf,
+    on_solution: OnSolution = lambda reached, support: None,
+    thorough: bool = False,
 ) -> Guided:
     """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
 
@@ -62,7 +72,7 @@ def find_guide(
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
-        guided = _plain_guide(begun, limit, context, listeners)
+        guided = _plain_guide(begun, limit, context, on_step)
         if context.methods.clusters and not begun.searchable and not guided.proves(limit):
             context.require("Bounding", needed)
         return guided
@@ -70,29 +80,23 @@ def find_guide(
         from extbnsl.bounds.lp.polish import EFFORT
 
         begun = replace(begun, turn=replace(begun.turn, effort=EFFORT))
-    turns = _Turns(limit, context, listeners, context.memory_left - needed, thorough)
-    steps = {
-        ASCEND: turns.ascend,
-        POLISH: turns.polish,
-        FIX: turns.fix,
-        TRY: turns.try_search,
-        PROBE: turns.probe,
-        BRANCH: turns.branch,
-    }
+    turns = _Turns(limit, context, on_step, on_solution, context.memory_left - needed, thorough)
+    steps = {ASCEND: turns.ascend, FIX: turns.fix, TRY: turns.try_search}
+    steps |= {POLISH: turns.polish, PROBE: turns.probe, BRANCH: turns.branch}  # by linear programs
     reached: Bounding | Guided = begun
     while isinstance(reached, Bounding):
         reached = steps[reached.turn.step](reached)
         if isinstance(reached, Bounding):
-            listeners.on_step(reached)
+            on_step(reached)
     return reached
 
 
-def _plain_guide(begun: Bounding, limit: float, context: Context, listeners: Listeners) -> Guided:
+def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnStep) -> Guided:
     """A guide without multipliers."""
     from extbnsl.proof.trials import plain_grouping
 
     def on_better(guide: Guide) -> None:
-        listeners.on_step(replace(begun, root=max(begun.root, guide.root), guide=guide))
+        on_step(replace(begun, root=max(begun.root, guide.root), guide=guide))
 
     guide = Guide(begun.left, None, plain_grouping(begun.left, limit, context, on_better))
     on_better(guide)
@@ -106,7 +110,8 @@ class _Turns:
 
     limit: float
     context: Context
-    listeners: Listeners
+    on_step: OnStep
+    on_solution: OnSolution
     room: int
     thorough: bool
     solutions: int = 0
@@ -123,28 +128,29 @@ class _Turns:
             state = state.having(multipliers, spent)
             if spent >= turn.rounds:
                 return state.at(POLISH if turn.effort else FIX)
-            self.listeners.on_step(state)
+            self.on_step(state)
 
     def polish(self, state: Bounding) -> Bounding:
         """Make the multipliers as good at the root as a linear program can."""
-        from extbnsl.bounds.lp.polish import ROOT, Polished
-
         if state.programs.optimal:
             return state.at(FIX)
-        begun = Polished(state.reached, state.programs.cuts, state.turn.spent)
-        found = self._polished(begun, ROOT, state, _reached_at_root)
-        return _reached_at_root(state, found).at(FIX)
+        return _reached_at_root(state, self._polished(state, at_root=True)).at(FIX)
 
-    def _polished(
-        self, begun: "Polished", share: float, state: Bounding, reached: Callable[[Bounding, "Polished"], Bounding]
-    ) -> "Polished":
-        """What a linear program makes of the multipliers, with the effort of the turn; each turn of it is a step."""
-        from extbnsl.bounds.lp.polish import EFFORT, ROOT, Goal, polished
+    def _polished(self, state: Bounding, at_root: bool) -> "Polished":
+        """What a linear program makes of the multipliers for the root, or for the search, with the effort of the turn;
+        each turn of it is a step."""
+        from extbnsl.bounds.lp.polish import EFFORT, LACKING, ROOT, Goal, Polished, polished
 
-        def on_turn(found: "Polished") -> None:
-            gap = self.listeners.on_step(reached(state, found))  # what is told is what a stop leaves
+        programs, spent = state.programs, state.turn.spent
+        share, begun, reached = ROOT, Polished(state.reached, programs.cuts, spent), _reached_at_root
+        if not at_root:
+            begun = Polished(programs.spread or state.reached, programs.spread_cuts, spent)
+            share, reached = LACKING, _reached_spread
+
+        def on_turn(found: Polished) -> None:
+            gap = self.on_step(reached(state, found))  # what is told is what a stop leaves
             self._tell(0 if found.cuts is None else len(found.cuts), 0, f"cuts, gap {gap:.3f}")
-            if share == ROOT and found.support is not None:
+            if at_root and found.support is not None:
                 self._hear_solution(state, found.support, found.optimal)
 
         goal, effort = Goal(self.limit, share, self.room), state.turn.effort
@@ -154,7 +160,7 @@ class _Turns:
             goal = Goal(self.limit, share, self.room, MOST_LEFT if self.context.methods.fixing else 0.0)
         return polished(state.families, begun, goal, effort, self.context.workers, on_turn)
 
-    def _hear_solution(self, state: Bounding, support: "Support", last: bool) -> None:
+    def _hear_solution(self, state: Bounding, support: Support, last: bool) -> None:
         """Let the first, the second, the fourth ... and the last solution be made a network: most differ by little.
 
         Where no search follows that finds one, every few of them.
@@ -162,7 +168,7 @@ class _Turns:
         self.solutions += 1
         often = self.solutions % SOLUTIONS == 0 and not state.searchable
         if last or often or self.solutions.bit_count() == 1:
-            limit = self.listeners.on_solution(state, support)
+            limit = self.on_solution(state, support)
             self.limit = self.limit if limit is None else min(self.limit, limit)
 
     def fix(self, state: Bounding) -> Bounding | Guided:
@@ -176,22 +182,21 @@ class _Turns:
             passes=state.passes + fixed.passes,
             programs=replace(state.programs, spread=None),
         )
-        return _proved(state) if fixed.proved else self._in_pieces(state) or state.at(TRY)
+        if fixed.proved:
+            return Guided(state.unguided, proved=True, passes=state.passes)
+        return self._in_pieces(state) or state.at(TRY)
 
     def try_search(self, state: Bounding) -> Bounding | Guided:
         """Find what guides a search by now; if its groups do not prove the piece already, choose what comes next."""
-        multipliers, programs = state.reached, state.programs
+        multipliers = state.reached
         guide = Guide(state.left, multipliers, weighed_grouping(state.left, self.context))
         spread_out = guide.grouping is None  # whether no multipliers are better for the search
         if state.turn.effort > 0 and guide.grouping is not None:
-            from extbnsl.bounds.lp.polish import LACKING, Polished
-
-            begun = Polished(programs.spread or multipliers, programs.spread_cuts, state.turn.spent)
-            found = self._polished(begun, LACKING, state, _reached_spread)
+            found = self._polished(state, at_root=False)
             state, spread_out = _reached_spread(state, found), found.optimal
             guide = replace(guide, multipliers=found.multipliers, at_root=multipliers)
         state = replace(state, guide=guide, root=max(state.root, guide.root))
-        self.listeners.on_step(state)
+        self.on_step(state)
         if guide.root >= self.limit:  # by its groups: multipliers would have proved it already
             return Guided(guide, passes=state.passes)
         return self._next(state, guide, spread_out)
@@ -227,32 +232,30 @@ class _Turns:
     def _edges(self, guide: Guide) -> float:
         """About how many edges a search will generate; at most so many if even all of them are too few to be tried."""
         from extbnsl.proof.strategy import LOOK_NS
-        from extbnsl.proof.trials import expected_edges
+        from extbnsl.proof.trials import foreseen
 
         if guide.grouping is None:
             return math.inf
         most = math.ldexp(guide.left.size, guide.left.size - 1)  # the edges of the whole order graph
         few = worthwhile_ns(most, self.context.methods) < LOOK_NS
-        return most if few else expected_edges(guide, self.limit, self.context)
+        return most if few else float(foreseen(guide, self.limit, self.context).edges.sum())
 
     def probe(self, state: Bounding) -> Bounding | Guided:
         """Drop the families that probing fixes."""
-        from extbnsl.bounds.lp.polish import ROOT
-        from extbnsl.bounds.lp.probing import STREAMS, probe
-        from extbnsl.bounds.lp.program import Program
+        from extbnsl.bounds.lp.probing import probe
 
         families, turn, probing = state.families, state.turn, state.probing
-        program = Program(families, state.reached, state.programs.cuts, ROOT, self.room // (1 + STREAMS))
+        program = _program(state, self.room)
 
         def on_batch(found: "Probed") -> None:
             left = f"choices probed, {in_full(int(found.alive.sum()), 'parent set')} left"
             self._tell(len(found.tried), found.choices, left)
-            self.listeners.on_step(_probed(state, families, found))
+            self.on_step(_probed(state, families, found))
 
         effort = turn.effort - turn.spent
         found = probe(program, self.limit, effort, probing.tried, self.context.workers, on_batch)
         if found.root >= self.limit or not families.has_each(found.alive):
-            return _proved(replace(state, passes=state.passes + found.passes))
+            return Guided(state.unguided, proved=True, passes=state.passes + found.passes)
         state = _probed(state, families, found)
         pays = state.families.costs.size < (1.0 - WORTHWHILE) * probing.before
         programs = replace(state.programs, optimal=False)
@@ -265,15 +268,12 @@ class _Turns:
         Raises Stopped where memory is too short for the programs or for the nodes that are open.
         """
         from extbnsl.bounds.lp.branching import branch
-        from extbnsl.bounds.lp.polish import ROOT
-        from extbnsl.bounds.lp.probing import STREAMS
-        from extbnsl.bounds.lp.program import Program
 
         limit, nodes_room = self.limit, self.room // 2
-        program = Program(state.families, state.reached, state.programs.cuts, ROOT, nodes_room // (1 + STREAMS))
+        program = _program(state, nodes_room)
 
-        def on_turn(tree: Tree, support: "Support") -> bool:
-            gap = self.listeners.on_step(_branched(state, tree, program, limit))
+        def on_turn(tree: Tree, support: Support) -> bool:
+            gap = self.on_step(_branched(state, tree, program, limit))
             self._tell(tree.looked, 0, f"nodes, {in_full(len(tree.open), 'node')} open, gap {gap:.3f}")
             self._hear_solution(state, support, last=False)
             return self.limit >= limit
@@ -284,7 +284,7 @@ class _Turns:
             return Guided(state.unguided, tree=tree)
         if self.limit < limit:
             return state.at(FIX)
-        self.listeners.on_step(state)
+        self.on_step(state)
         nodes = f"{in_full(len(tree.open), 'open node')} of branching"
         self.context.observer(Warned(f"There is no memory for more than {nodes}; go on with a larger --memory."))
         raise Stopped(MEMORY_LIMIT)
@@ -299,9 +299,13 @@ class _Turns:
         self.context.observer(StageAdvanced("bounds", done, total, unit))
 
 
-def _proved(state: Bounding) -> Guided:
-    """That multipliers prove the piece."""
-    return Guided(state.unguided, proved=True, passes=state.passes)
+def _program(state: Bounding, room: int) -> "Program":
+    """A program for the root, that leaves room for as many as are solved side by side."""
+    from extbnsl.bounds.lp.polish import ROOT
+    from extbnsl.bounds.lp.probing import STREAMS
+    from extbnsl.bounds.lp.program import Program
+
+    return Program(state.families, state.reached, state.programs.cuts, ROOT, room // (1 + STREAMS))
 
 
 def _reached_at_root(state: Bounding, found: "Polished") -> Bounding:

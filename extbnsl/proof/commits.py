@@ -15,14 +15,14 @@ from extbnsl.core.events import Committed, Warned
 from extbnsl.files import names
 from extbnsl.files.arrays import NAMES, StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, RunState, Spent, commit
-from extbnsl.files.shelf import Shelf
+from extbnsl.files.shelf import Shelf, write_lists
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.context import Context
 from extbnsl.proof.pieces import write_search
-from extbnsl.proof.standing import FamiliesSoFar, Improvement, SoFar, Standing, read_standing, stored_scores
+from extbnsl.proof.standing import FamiliesSoFar, Improvement, SoFar, Standing, StoredScores, read_standing
 from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
@@ -64,7 +64,7 @@ class Checkpoints(Generic[K]):
 
     def __init__(self, standing: K, context: Context, record: Record | None = None) -> None:
         self.standing, self.store, self.observer = standing, context.store, context.observer
-        self.spent = self._before = Spent(stages=context.stages.seconds) if record is None else record.spent
+        self._before = Spent(stages=context.stages.seconds) if record is None else record.spent
         self._record, self._context = record, context
         self._started = self._last = time.monotonic()
         self.possible = record is not None and self.store.disk > 0  # whether there is a place for them
@@ -98,8 +98,8 @@ class Checkpoints(Generic[K]):
         if self._record is None:
             return
         began = time.monotonic()
-        needed = {file.name for file in self.stored()}
-        files = tuple(file for file in self.store.files if file.name in needed)
+        needed = set(self.stored())
+        files = tuple(file for file in self.store.files if file in needed)
         self._write(self.standing, files, status)
         self._last = time.monotonic()
         self._taken = self._last - began
@@ -148,7 +148,7 @@ class Checkpoints(Generic[K]):
 
     def taken(self) -> dict[str, Any]:
         """What the run has taken, for the statistics of a result."""
-        spent = self._add_up()
+        spent = self.spent
         return {
             "seconds": spent.seconds,
             "cpu_seconds": spent.cpu_seconds,
@@ -156,16 +156,16 @@ class Checkpoints(Generic[K]):
             "peak_disk_bytes": spent.peak_disk,
         }
 
-    def _add_up(self) -> Spent:
+    @property
+    def spent(self) -> Spent:
         """What the run has taken by now."""
-        self.spent = Spent(
-            stages=self.spent.stages,
+        return Spent(
+            stages=self._before.stages,
             seconds=self.elapsed(),
             cpu_seconds=self._before.cpu_seconds + cpu_seconds(),
             peak_rss=max(self._before.peak_rss, peak_rss()),
-            peak_disk=max(self.spent.peak_disk, self.store.peak),
+            peak_disk=max(self._before.peak_disk, self.store.peak),
         )
-        return self.spent
 
     def stored_counting(self) -> tuple[StoredFile, ...]:
         """Put the enumeration into files, and return those to be kept for it.
@@ -194,7 +194,7 @@ class Checkpoints(Generic[K]):
             upper_bound=standing.upper_bound,
             lower_bound=standing.lower_bound,
             seconds_left=getattr(standing, "seconds_left", None),
-            spent=self._add_up(),
+            spent=self.spent,
             standing=encode(standing, NAMES),
         )
         self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
@@ -210,8 +210,8 @@ class FamilyCheckpoints(Checkpoints[F]):
 
     def keep(self, survivors: Survivors) -> Survivors:
         """Let the standing have all families, and return them; with the reason to stop if that cannot be committed."""
-        held = self.standing.counting
-        self.standing.keep(survivors)
+        now, held = self.standing, self.standing.counting
+        now.survivors, now.counting, now.enumeration = survivors, None, None
         try:
             if held is None:
                 self.commit_if_due()
@@ -227,7 +227,9 @@ class FamilyCheckpoints(Checkpoints[F]):
         if standing.survivors is None:
             return self.stored_counting()
         if standing.scores is None:
-            standing.scores = stored_scores(standing.survivors, self.store, name)
+            known, scores = standing.survivors, standing.survivors.scores
+            own = scores.names, scores.score, scores.max_parents, known.stopped, known.varsets
+            standing.scores = StoredScores(*own, write_lists(self.store, name, scores.parents, scores.costs))
         return standing.scores.files
 
 

@@ -20,12 +20,12 @@ from extbnsl.proof.methods import Methods
 COMPILING = "kernels"  # the stage that compiling counts for
 
 
+@dataclass(frozen=True)
 class Stages:
     """Wall and CPU seconds per stage, added up in `seconds`."""
 
-    def __init__(self, observer: Observer, seconds: dict[str, dict[str, float]]) -> None:
-        self.observer = observer
-        self.seconds = seconds
+    observer: Observer
+    seconds: dict[str, dict[str, float]]
 
     def quiet(self) -> "Stages":
         """The same seconds, but the observer hears of warnings and better networks alone."""

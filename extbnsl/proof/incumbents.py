@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
+from extbnsl.bounds.multipliers import Support
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.orders.local_search import (
@@ -30,9 +31,6 @@ from extbnsl.proof.solving import Solving
 from extbnsl.proof.steps import cheapest_pass
 from extbnsl.scores.local import feasible_order, network_rows
 from extbnsl.search.state import SearchState
-
-if TYPE_CHECKING:
-    from extbnsl.bounds.lp.separation import Support
 
 Lists = Sequence[NDArray[Any]]  # an array for each child
 
@@ -98,7 +96,7 @@ def find_better_left(search: PieceSearch, solving: Solving, effort: Effort) -> b
     return solving.take(_with_others(best_order(left, seed, effort, solving.context), search))
 
 
-def find_better_rounded(search: PieceSearch, solving: Solving, support: "Support") -> bool:
+def find_better_rounded(search: PieceSearch, solving: Solving, support: Support) -> bool:
     """Whether a solution of a linear program of the piece that the search is at leads to a better network, in the
     standing then: its order, improved until no variable has a better place."""
     from extbnsl.bounds.lp.separation import order_of_solution
@@ -167,13 +165,15 @@ def _descended(component: Component, order: NDArray[np.int64], context: Context)
 def _families(component: Component, context: Context) -> tuple[tuple[Lists, Lists], NDArray[np.int64] | None]:
     """The families, or the cheapest that tables in half of the memory have room for, with a network; and an order that
     has one if not every order has."""
-    parents, costs = component.parents, component.costs
-    free = [np.flatnonzero(~own.any(axis=1)) for own in parents]  # the rows of the empty parent set
-    feasible, needed = None, [int(rows[0]) if rows.size else 0 for rows in free]
-    if not all(rows.size for rows in free):
-        order, needed = network_rows(parents)
-        feasible = np.array(order, np.int64)
-    return cheapest_families(parents, costs, context.memory_left // 2, needed), feasible
+    feasible, needed = None, list[int]()
+    for own in component.parents:
+        free = np.flatnonzero(~own.any(axis=1))  # the row of the empty parent set
+        if not free.size:
+            order, needed = network_rows(component.parents)
+            feasible = np.array(order, np.int64)
+            break
+        needed.append(int(free[0]))
+    return cheapest_families(component.parents, component.costs, context.memory_left // 2, needed), feasible
 
 
 def improved_limit(search: PieceSearch, state: SearchState, solving: Solving) -> float:

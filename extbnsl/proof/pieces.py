@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.lp.tree import Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.core.claims import tolerance
 from extbnsl.core.codec import UNKEPT, Lowest, Readers, Within, arrays_of, decode
@@ -25,9 +26,8 @@ from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
-from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.guide import Bounding, Guide, Guided
 from extbnsl.proof.steps import (
     Branched,
     Cut,
@@ -147,10 +147,8 @@ class PieceSearch:
         """Whether its steps, and the tree of what is being bounded, are over its variables."""
         if self.file is None or not self.at < len(self.pieces) == len(self.lists):
             return False
-        bounding = self.bounding
-        if bounding is not None and self.piece.order is not None:
-            return False
-        if bounding is not None and bounding.tree is not None and not bounding.tree.fits(len(self.piece.variables)):
+        piece, tree = self.piece, self.bounding and self.bounding.tree
+        if (self.bounding and piece.order is not None) or (tree and not tree.fits(len(piece.variables))):
             return False
         return are_steps(self.steps, len(self.variables)) and is_order(self.variables, range(len(self.variables)))
 
@@ -198,9 +196,11 @@ class PieceSearch:
     def guided(self, found: Guided) -> "PieceSearch":
         """The search with the piece that it is at replaced by its parts, or by what its guide has left of it."""
         whole, guide = self.piece, found.guide
+        best = guide.at_root or guide.multipliers
         if found.pieces:
-            return self.with_pieces(*(_part_of(whole, guide, part) for part in found.pieces))
-        best, bound = guide.best_multipliers, max(whole.lower_bound, guide.root)
+            assert best is not None, "only what multipliers fix takes a piece apart"
+            return self.with_pieces(*(_part_of(whole, best, part) for part in found.pieces))
+        bound = max(whole.lower_bound, guide.root)
         return self.with_pieces(replace(whole, lower_bound=bound, families=guide.left, multipliers=best))
 
     def solved(self, order: Iterable[int], cost: float) -> Piece:
@@ -233,13 +233,15 @@ class PieceSearch:
                 least[piece.variables[0]] = piece.lower_bound
         return RootPass(tuple(cuts), tuple(weights), tuple(least[v] for v in range(len(least))))
 
-    def searched(self, bound: float) -> Searched:
-        """That a search of the piece that it is at has shown what that costs at least, in nats."""
-        guiding, variables = self.multipliers or self.piece.own_multipliers, self.piece.variables
-        return Searched(variables, bound, cuts_over(guiding.cuts, variables), tuple(guiding.weights.tolist()))
-
-    def settled(self, step: Searched | Branched) -> tuple[Step, ...]:
-        """The steps of a proof with one that settles the piece that it is at, and what the others cost beside."""
+    def settled(self, bound: float, tree: Tree | None = None) -> tuple[Step, ...]:
+        """The steps of a proof with one that settles the piece that it is at, and what the others cost beside: it costs
+        so many nats at least, by a tree of branching, or else by a search."""
+        variables = self.piece.variables
+        if tree is not None:
+            step: Step = Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
+        else:
+            guiding = self.multipliers or self.piece.own_multipliers
+            step = Searched(variables, bound, cuts_over(guiding.cuts, variables), tuple(guiding.weights.tolist()))
         after = self.with_pieces(replace(self.piece, order=self.piece.variables))
         settled = all(piece.order is not None and len(piece.variables) > 1 for piece in after.pieces)
         return (*(self.steps or (self.root_pass,)), step, *(() if settled else (after.root_pass,)))
@@ -261,10 +263,9 @@ def whole_component(component: Component, k: int) -> PieceSearch:
     return PieceSearch(k, (Piece(tuple(range(component.size)), Guide(component, None).root, None, component),))
 
 
-def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
-    """A part of a piece, with those of its cuts that lie in the part."""
-    assert guide.best_multipliers is not None, "only what multipliers fix takes a piece apart"
-    cuts, weights = guide.best_multipliers.cuts, guide.best_multipliers.weights
+def _part_of(whole: Piece, best: Multipliers, part: Component) -> Piece:
+    """A part of a piece, with those of the cuts of its best multipliers that lie in the part."""
+    cuts, weights = best.cuts, best.weights
     inside = ~(cuts & ~pack(part.variables, len(whole.variables))).any(axis=(1, 2))
     position = np.full(len(whole.variables), -1, np.int64)
     position[list(part.variables)] = np.arange(part.size)
@@ -288,7 +289,7 @@ def guided_steps(component: Component, bound: float, context: Context) -> tuple[
             found = find_multipliers(families, None, GUIDING_ROUNDS, context.methods.seed, context.workers)
     piece = Piece(tuple(range(component.size)), bound, None, component, found)
     search = PieceSearch(0, (piece,), multipliers=found)
-    return search.settled(search.searched(bound))
+    return search.settled(bound)
 
 
 def write_search(search: PieceSearch, version: int, store: Store) -> PieceSearch:

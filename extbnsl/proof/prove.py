@@ -7,25 +7,19 @@ they are a better network than it.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from extbnsl.bounds.multipliers import Multipliers
+from extbnsl.bounds.multipliers import Multipliers, Support
 from extbnsl.core.events import IncumbentFound, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
-from extbnsl.proof.bounding import Listeners
-from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.guide import Bounding, Guide, Guided
 from extbnsl.proof.incumbents import find_better_left, find_better_rounded
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.solving import Solving, solve_pieces, with_answer
 from extbnsl.proof.steps import Step
-
-if TYPE_CHECKING:
-    from extbnsl.bounds.lp.separation import Support
 
 
 def prove(component: Component, k: int, context: Context, commits: Commits) -> Part:
@@ -76,11 +70,11 @@ class _Proving(Solving):
             self.commits.commit_if_due()
             return self.standing.upper_bound - self.standing.lower_bound
 
-        def on_solution(reached: Bounding, support: "Support") -> float | None:
+        def on_solution(reached: Bounding, support: Support) -> float | None:
             now = search.bounded(reached)
             return now.limit_below(self.part) if find_better_rounded(now, self, support) else None
 
-        after, found = self.guided(search, begun, self.context, Listeners(on_step, on_solution))
+        after, found = self.guided(search, begun, self.context, on_step, on_solution)
         after = replace(after, steps=steps_with(found.passes))
         if found.proved:
             return after, found

@@ -1,6 +1,4 @@
-"""A component that is being solved: what all steps share, how the standing and the observer learn of them, and what
-becomes of the pieces that it falls into.
-"""
+"""A component that is being solved: what all steps share and tell, and what becomes of the pieces that it has."""
 
 from dataclasses import dataclass, replace
 
@@ -10,14 +8,12 @@ from extbnsl.core.events import IncumbentFound
 from extbnsl.core.figures import counted, in_full
 from extbnsl.orders.local_search import Incumbent
 from extbnsl.parents.components import Component
-from extbnsl.proof.bounding import Listeners, find_guide
-from extbnsl.proof.bounds import Bounding
+from extbnsl.proof.bounding import OnSolution, OnStep, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, may_polish
+from extbnsl.proof.guide import MANY_EDGES, Bounding, Guide, Guided, may_polish
 from extbnsl.proof.pieces import Part, Piece, PieceSearch
 from extbnsl.proof.standing import Standing
-from extbnsl.proof.steps import Branched, cuts_over
 
 
 @dataclass
@@ -75,13 +71,13 @@ class Solving:
         return size if components == 1 else f"component {self.k + 1} of {components}, {size}"
 
     def guided(
-        self, search: PieceSearch, begun: Bounding, context: Context, listeners: Listeners
+        self, search: PieceSearch, begun: Bounding, context: Context, on_step: OnStep, on_solution: OnSolution
     ) -> tuple[PieceSearch, Guided]:
         """What guides the search of a piece, found as `find_guide` does and told as a stage; the standing follows."""
         whose = self.whose(search)
         with self.context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
-            found = find_guide(begun, search.limit, context, listeners, search.tried)
+            found = find_guide(begun, search.limit, context, on_step, on_solution, search.tried)
             search = search if found.proved else search.guided(found)
             self.raise_bound(search.lower_bound)
             if found.tree is not None:
@@ -139,8 +135,6 @@ def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tre
     if answer is not None and answer.given_up:
         steps = search.steps
     else:
-        bound, variables = search.limit_below(part) if answer is None else answer.lower_bound, search.piece.variables
-        by_tree = tree and Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
-        steps = search.settled(by_tree or search.searched(bound))
+        steps = search.settled(search.limit_below(part) if answer is None else answer.lower_bound, tree)
     after = search if answer is None else search.with_pieces(answer)
     return PieceSearch(search.component, after.pieces, steps=steps)

@@ -12,8 +12,7 @@ from extbnsl.core.codec import UNKEPT, Misfit, Whole, decode
 from extbnsl.core.figures import format_cost, format_gap
 from extbnsl.files.arrays import StoredFile, named
 from extbnsl.files.manifest import DONE, Manifest
-from extbnsl.files.shelf import Put, Shelf, read_lists, write_lists
-from extbnsl.files.store import Store
+from extbnsl.files.shelf import Put, Shelf, read_lists
 from extbnsl.parents.exhaustive.state import Enumeration, StoredEnumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.pieces import Part, PieceSearch, read_search
@@ -46,13 +45,6 @@ class StoredScores:
         own = replace(claim, score=self.score, max_parents=self.max_parents)
         nothing_left = np.full(len(self.names), np.inf)  # a commit has the families when all are known
         return Survivors(LocalScores(self.names, parents, costs, own), nothing_left, self.stopped, self.varsets)
-
-
-def stored_scores(survivors: Survivors, store: Store, stem: str) -> StoredScores:
-    """The scores, written to files of the store that are named by `stem`; raises as `Store.write` does."""
-    scores = survivors.scores
-    files = write_lists(store, stem, scores.parents, scores.costs)
-    return StoredScores(scores.names, scores.score, scores.max_parents, survivors.stopped, survivors.varsets, files)
 
 
 @dataclass
@@ -100,10 +92,6 @@ class FamiliesSoFar(SoFar):
 
     survivors: Annotated[Survivors | None, UNKEPT] = None
     scores: StoredScores | None = None
-
-    def keep(self, survivors: Survivors) -> None:
-        """Know all families; how they were counted is forgotten."""
-        self.survivors, self.counting, self.enumeration = survivors, None, None
 
     def read_families(self, claim: Claim, folder: Path, shelf: Shelf, variables: int) -> None:
         """Read what the files have, long arrays on the shelf; Misfit if they are not over so many variables,

@@ -106,7 +106,9 @@ def cheapest_pass(costs: Sequence[NDArray[np.float64]]) -> RootPass:
     return RootPass((), (), tuple(float(own[0]) for own in costs))
 
 
-def cuts_over(cuts: NDArray[np.uint64], variables: Iterable[int]) -> tuple[Cut, ...]:
+def cuts_over(cuts: NDArray[np.uint64], variables: Sequence[int]) -> tuple[Cut, ...]:
     """Cuts (k, 3, words) over these variables of a component."""
-    names = tuple(variables)
-    return tuple(tuple(tuple(names[i] for i in unpack(cluster)) for cluster in cut if cluster.any()) for cut in cuts)
+    names, found = np.array(variables), []
+    for cut in cuts:
+        found.append(tuple(tuple(names[list(unpack(cluster))].tolist()) for cluster in cut if cluster.any()))
+    return tuple(found)

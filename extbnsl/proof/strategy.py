@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
-from extbnsl.proof.bounds import ASCEND, BRANCH, POLISH, PROBE, Turn
+from extbnsl.proof.guide import ASCEND, BRANCH, POLISH, PROBE, Turn
 
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many

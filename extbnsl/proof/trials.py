@@ -1,6 +1,4 @@
-"""The search of a piece as its guide makes it, and trials of its first layers: what they foresee decides how much is
-done to make it smaller.
-"""
+"""The search of a piece as its guide makes it, and trials of its beginning, by which its size is foreseen."""
 
 import contextlib
 import math
@@ -80,7 +78,7 @@ def plain_grouping(
     def edges_of(grouping: Grouping) -> float:
         guide = Guide(piece, None, grouping)
         on_better(guide)
-        return expected_edges(guide, limit, context)
+        return float(foreseen(guide, limit, context).edges.sum())
 
     families = piece.parents, piece.costs
     return find_grouping(families, widest, limit, context.workers, context.methods.seed, edges_of)
@@ -95,43 +93,35 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
     dear = edges < FEWEST_EDGES or 2 * TRIAL_NODES * node_ns > SHARE * EDGE_NS * edges
     if not context.methods.ancestral or guide.grouping is None or dear:
         return guide
-    with _tried(replace(guide, sets=()), limit, context) as problem:
-        (last,) = deque(_trial(problem, context), maxlen=1)
+    with _tried(replace(guide, sets=()), limit, context) as (problem, states):
+        (last,) = deque(states, maxlen=1)
         nodes = whole_layer(last)
         given = nodes.varsets(problem.low_bits), nodes.g, n, problem.rules.clusters, problem.rules.ancestry, limit
         closed = context.workers.run(closed_sets_of, *given, context.workers.halt)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
-    forecast = _forecast(better, limit, context)
+    forecast = foreseen(better, limit, context)
     cost = EDGE_NS * float(forecast.edges.sum()) + node_ns * float(forecast.nodes.sum())
     return better if cost < EDGE_NS * edges else guide
 
 
-def _trial(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
-    """The beginning of a search, in memory."""
-    return search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=TRIAL_NODES)
-
-
-def expected_edges(guide: Guide, limit: float, context: Context) -> float:
-    """About how many edges the search will generate."""
-    return float(_forecast(guide, limit, context).edges.sum())
-
-
-def _forecast(guide: Guide, limit: float, context: Context) -> Forecast:
+def foreseen(guide: Guide, limit: float, context: Context) -> Forecast:
     """The layers of the search, by a trial."""
-    with _tried(guide, limit, context) as problem:
-        return predicted_layers(_trial(problem, context), problem.variables)
+    with _tried(guide, limit, context) as (problem, states):
+        return predicted_layers(states, problem.variables)
 
 
 @contextlib.contextmanager
-def _tried(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
-    """The problem of a trial; it has layered parent graphs only if it must, and their score cache does not stay."""
-    store = context.store
-    if tables_fit(guide.left.costs, context) or score_cache_bytes(guide.left.costs) > store.free:
-        yield guided_problem(guide, limit, context)
-        return
+def _tried(guide: Guide, limit: float, context: Context) -> Iterator[tuple[SearchProblem, Iterator[SearchState]]]:
+    """The problem of a trial, and the beginning of its search, in memory; it has layered parent graphs only if it must,
+    and their score cache does not stay."""
+    store, cache = context.store, None
+    layered = not tables_fit(guide.left.costs, context) and score_cache_bytes(guide.left.costs) <= store.free
     before = store.files
     try:
-        cache = write_score_cache(store, TRIAL_CACHE, *labelled_families(guide, context))
-        yield guided_problem(guide, limit, context, cache)
+        if layered:
+            cache = write_score_cache(store, TRIAL_CACHE, *labelled_families(guide, context))
+        problem = guided_problem(guide, limit, context, cache)
+        yield problem, search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=TRIAL_NODES)
     finally:
-        store.keep_only(before)
+        if layered:
+            store.keep_only(before)

@@ -23,15 +23,7 @@ from extbnsl.kernels.bits import highest, lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.best_score import above_low_bytes, new_shared_words
 from extbnsl.search.ancestral import ALL_SUCCESSORS, closed_set, number_of
-from extbnsl.search.problem import (
-    Near,
-    bound_of_waiting,
-    fill_coarse,
-    fine_part,
-    near_clusters,
-    new_near,
-    weight_of,
-)
+from extbnsl.search.problem import Near, bound_of_waiting, fill_coarse, fine_part, near_clusters, new_near, weight_of
 from extbnsl.search.targets import first_of_number
 
 

@@ -131,7 +131,8 @@ def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits)
     in_turn = sorted(range(len(found)), key=lambda k: found[k].size > WORD_BITS)  # these may take all the time there is
     try:
         _prove_each([] if search is None else [search.component], found, context, commits)
-        _prove_small(found, context, commits)
+        if len(found) > FEW:
+            _prove_small(found, context, commits)
         _prove_each(in_turn, found, context, commits)
     except Stopped as stop:
         return stop.reason
@@ -156,8 +157,7 @@ def _prove_each(
 
 def _prove_small(found: tuple[Component, ...], context: Context, commits: Commits) -> None:
     """Prove the small components, as one stage for the observer if there are many: each alone is of no interest."""
-    parts = commits.standing.parts
-    small = [k for k, part in enumerate(parts) if not part.proved and found[k].size <= SMALL]
+    small = [k for k, part in enumerate(commits.standing.parts) if not part.proved and found[k].size <= SMALL]
     if len(small) <= FEW:
         return
     detail = f"{len(small)} of up to {in_full(max(found[k].size for k in small), 'variable')}"

@@ -7,7 +7,7 @@ take follows from the bytes of a node and the time of an edge as the trial had t
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,11 +27,9 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
-from extbnsl.proof.bounding import Listeners
-from extbnsl.proof.bounds import Bounding
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import COMPILING, Context, Stages
-from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.guide import Bounding, Guide, Guided
 from extbnsl.proof.incumbents import find_parts
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.searching import fixed_memory, layer_told, least_room
@@ -147,7 +145,8 @@ class _Trying(Solving):
         super().__init__(component, k, context, commits)
         self._deadline, self._until = Deadline.after(seconds), Deadline.after(seconds)
         self._guide: Guide | None = None
-        self._trial = Trial(component.size, _count(component.costs), self.part.upper_bound, self.part.lower_bound)
+        families = sum(map(len, component.costs))
+        self._trial = Trial(component.size, families, self.part.upper_bound, self.part.lower_bound)
         self.trials: list[Trial] = []
 
     def finish(self, part: Part) -> list[Trial]:
@@ -168,7 +167,7 @@ class _Trying(Solving):
 
         until = _until(Deadline.after(BOUND_SHARE * share), self.context.workers.stop, self.context)
         with contextlib.suppress(Stopped), until as limited:
-            search, found = self.guided(search, reached[0], limited, Listeners(on_step))
+            search, found = self.guided(search, reached[0], limited, on_step, lambda *given: None)
             self._guide = found.guide
             return search, found
         self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
@@ -181,16 +180,12 @@ class _Trying(Solving):
         trial = replace(
             self._trial,
             variables=len(search.piece.variables),
-            families=_count(search.piece.left.costs),
+            families=sum(map(len, search.piece.left.costs)),
             lower_bound=min(self.part.upper_bound, search.lower_bound),
         )
         with _until(self._until, self.context.workers.stop, self.context) as limited:
             self.trials.append(_tried_piece(trial, self._guide, search.limit, self, limited))
         return replace(search.piece, given_up=True)
-
-
-def _count(costs: Sequence[NDArray]) -> int:
-    return sum(own.size for own in costs)
 
 
 def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solving, context: Context) -> Trial:

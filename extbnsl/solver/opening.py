@@ -60,14 +60,13 @@ class Request:
     def about(self) -> RunState:
         """What every manifest of the run says besides the standing; it takes the fingerprint of the problem."""
         methods, remember = self.methods.document(), self.place.remember
-        return RunState(self.kind, self.problem.fingerprint, self.claim, methods, self._scope(), remember)
+        scope = {} if self.scope is None else self.scope.document()
+        return RunState(self.kind, self.problem.fingerprint, self.claim, methods, scope, remember)
 
     def options(self, granted: Granted) -> dict[str, Any]:
         """What a result says of the options."""
-        return self._scope() | self.claim.document() | self.methods.document() | granted.document()
-
-    def _scope(self) -> dict[str, Any]:
-        return {} if self.scope is None else self.scope.document()
+        scope = {} if self.scope is None else self.scope.document()
+        return scope | self.claim.document() | self.methods.document() | granted.document()
 
 
 def _check_same(about: RunState, begun: RunState) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
-from extbnsl.proof.bounds import ASCEND, BRANCH, POLISH, PROBE, STEPS, TRY, Turn
+from extbnsl.proof.guide import ASCEND, BRANCH, POLISH, PROBE, STEPS, TRY, Turn
 from extbnsl.proof.strategy import (
     FAMILY_NS,
     FEWEST_ITERATIONS,

@@ -21,9 +21,9 @@ from sortedcontainers import SortedList
 
 from extbnsl.bounds.lp.probing import STREAMS
 from extbnsl.bounds.lp.program import Program
-from extbnsl.bounds.lp.separation import Support, order_of_solution
+from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.bounds.lp.tree import Closed, Duals, Node, Tree
-from extbnsl.bounds.multipliers import MEMBERS, FamilyArrays, Multipliers, multipliers_of, no_multipliers
+from extbnsl.bounds.multipliers import MEMBERS, FamilyArrays, Multipliers, Support, multipliers_of, no_multipliers
 from extbnsl.kernels.varsets import unpacked
 from extbnsl.machine.workers import Workers
 

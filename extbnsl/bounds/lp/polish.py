@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.lp.program import Program, least_sums
-from extbnsl.bounds.lp.separation import Support
-from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers
+from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, Support
 from extbnsl.machine.workers import Workers
 
 EFFORT = 5_000  # simplex iterations, for each of the two LPs, in a round of improvement

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from extbnsl.bounds.ascent import MOST_CUTS
 from extbnsl.bounds.lp.separation import (
     Solution,
-    Support,
     arcs_of,
     counting_families,
     grow_clusters,
@@ -38,6 +37,7 @@ from extbnsl.bounds.multipliers import (
     MEMBERS,
     FamilyArrays,
     Multipliers,
+    Support,
     no_cuts,
     rounded_multipliers,
     single_cuts,

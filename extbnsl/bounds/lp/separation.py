@@ -17,15 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.multipliers import count_times, holds
+from extbnsl.bounds.multipliers import Support, count_times, holds
 from extbnsl.kernels.bits import assign, lowest, u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.kernels.random import new_state, random_below
 from extbnsl.kernels.varsets import unpacked
 
 ROUNDING = 1e-9  # of the sums
-
-Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]  # parents (words, m), child and x (m,)
 
 
 class Solution(NamedTuple):

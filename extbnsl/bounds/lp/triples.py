@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.lp.separation import ROUNDING, Support, counting_families
-from extbnsl.bounds.multipliers import MEMBERS, single_cuts
+from extbnsl.bounds.lp.separation import ROUNDING, counting_families
+from extbnsl.bounds.multipliers import MEMBERS, Support, single_cuts
 from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import as_varsets

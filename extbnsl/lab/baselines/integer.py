@@ -29,9 +29,9 @@ from extbnsl.bounds.lp.branching import branch
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.lp.probing import STREAMS
 from extbnsl.bounds.lp.program import Program
-from extbnsl.bounds.lp.separation import Support, order_of_solution
+from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.bounds.lp.tree import Tree
-from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of, no_multipliers
+from extbnsl.bounds.multipliers import FamilyArrays, Support, families_of, multipliers_of, no_multipliers
 from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL
 from extbnsl.core.events import StageAdvanced
 from extbnsl.core.figures import format_gap, in_full
