@@ -135,8 +135,7 @@ class FamilyArrays(NamedTuple):
         return bool(np.logical_or.reduceat(left, self.first[:-1]).all())
 
 
-# the families that a solution of a linear program has: parents (words, m), child and x (m,)
-Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]
+Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]  # parents (words, m), child and x (m,)
 
 
 def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> FamilyArrays:

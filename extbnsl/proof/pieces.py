@@ -69,11 +69,7 @@ class Part:
     def is_sound(self) -> bool:
         """Whether its order and its steps go together; what is proved has steps."""
         size = len(self.order)
-        return (
-            is_order(self.order, range(size))
-            and are_steps(self.steps, size)
-            and (len(self.steps) > 0 or not self.proved)
-        )
+        return is_order(self.order, range(size)) and are_steps(self.steps, size) and bool(self.steps or not self.proved)
 
 
 @dataclass(frozen=True)
@@ -189,9 +185,8 @@ class PieceSearch:
 
     def bounded(self, reached: Bounding) -> "PieceSearch":
         """The search with what the bounds of the piece that it is at have come to."""
-        bound = max(self.piece.lower_bound, reached.root)
-        piece = replace(self.piece, lower_bound=bound, families=reached.left, multipliers=reached.multipliers)
-        return self.with_pieces(piece)
+        whole, best, bound = self.piece, reached.multipliers, max(self.piece.lower_bound, reached.root)
+        return self.with_pieces(replace(whole, lower_bound=bound, families=reached.left, multipliers=best))
 
     def guided(self, found: Guided) -> "PieceSearch":
         """The search with the piece that it is at replaced by its parts, or by what its guide has left of it."""
@@ -206,8 +201,7 @@ class PieceSearch:
     def solved(self, order: Iterable[int], cost: float) -> Piece:
         """The piece that it is at with the order of its cheapest network, by positions in the piece, and what that
         costs, in nats."""
-        variables = self.piece.variables
-        return Piece(variables, cost, tuple(variables[i] for i in order))
+        return Piece(self.piece.variables, cost, tuple(self.piece.variables[i] for i in order))
 
     @property
     def joined(self) -> Part:
@@ -229,7 +223,7 @@ class PieceSearch:
                 cuts += cuts_over(multipliers.cuts, piece.variables)
                 weights += multipliers.weights.tolist()
                 least |= zip(piece.variables, multipliers.least.tolist(), strict=True)
-            elif len(piece.variables) == 1:  # it costs what its cheapest family does; nothing else has settled it
+            elif len(piece.variables) == 1:  # which nothing settles but its cheapest family
                 least[piece.variables[0]] = piece.lower_bound
         return RootPass(tuple(cuts), tuple(weights), tuple(least[v] for v in range(len(least))))
 
@@ -242,7 +236,7 @@ class PieceSearch:
         else:
             guiding = self.multipliers or self.piece.own_multipliers
             step = Searched(variables, bound, cuts_over(guiding.cuts, variables), tuple(guiding.weights.tolist()))
-        after = self.with_pieces(replace(self.piece, order=self.piece.variables))
+        after = self.with_pieces(replace(self.piece, order=variables))
         settled = all(piece.order is not None and len(piece.variables) > 1 for piece in after.pieces)
         return (*(self.steps or (self.root_pass,)), step, *(() if settled else (after.root_pass,)))
 
@@ -265,12 +259,11 @@ def whole_component(component: Component, k: int) -> PieceSearch:
 
 def _part_of(whole: Piece, best: Multipliers, part: Component) -> Piece:
     """A part of a piece, with those of the cuts of its best multipliers that lie in the part."""
-    cuts, weights = best.cuts, best.weights
-    inside = ~(cuts & ~pack(part.variables, len(whole.variables))).any(axis=(1, 2))
+    inside = ~(best.cuts & ~pack(part.variables, len(whole.variables))).any(axis=(1, 2))
     position = np.full(len(whole.variables), -1, np.int64)
     position[list(part.variables)] = np.arange(part.size)
-    own = renamed(cuts[inside], position, part.size)
-    multipliers = multipliers_of(families_of(part.parents, part.costs), own, weights[inside])
+    own = renamed(best.cuts[inside], position, part.size)
+    multipliers = multipliers_of(families_of(part.parents, part.costs), own, best.weights[inside])
     variables = tuple(whole.variables[i] for i in part.variables)
     if part.size == 1:
         return Piece(variables, float(part.costs[0][0]), variables)

@@ -27,8 +27,7 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
 
     Raises Stopped, with the standing ready to be committed.
     """
-    standing = commits.standing
-    steps = _Proving(component, k, context, commits)
+    standing, steps = commits.standing, _Proving(component, k, context, commits)
     search = standing.search
     if search is None or search.component != k:
         search = whole_component(component, k)

@@ -143,8 +143,7 @@ def _score_cache(search: PieceSearch, guide: Guide, context: Context) -> ScoreCa
 
 def fixed_memory(problem: SearchProblem, threads: int) -> int:
     """Bytes of memory that a search takes beside its nodes and tasks."""
-    reading = READING_BYTES if problem.score_cache else 0
-    return problem.bytes + threads * (KERNEL_BYTES + reading)
+    return problem.bytes + threads * (KERNEL_BYTES + (READING_BYTES if problem.score_cache else 0))
 
 
 def least_room(threads: int) -> int:

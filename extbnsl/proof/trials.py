@@ -80,8 +80,7 @@ def plain_grouping(
         on_better(guide)
         return float(foreseen(guide, limit, context).edges.sum())
 
-    families = piece.parents, piece.costs
-    return find_grouping(families, widest, limit, context.workers, context.methods.seed, edges_of)
+    return find_grouping((piece.parents, piece.costs), widest, limit, context.workers, context.methods.seed, edges_of)
 
 
 def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -> Guide:
@@ -94,8 +93,7 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
     if not context.methods.ancestral or guide.grouping is None or dear:
         return guide
     with _tried(replace(guide, sets=()), limit, context) as (problem, states):
-        (last,) = deque(states, maxlen=1)
-        nodes = whole_layer(last)
+        nodes = whole_layer(deque(states, maxlen=1)[0])
         given = nodes.varsets(problem.low_bits), nodes.g, n, problem.rules.clusters, problem.rules.ancestry, limit
         closed = context.workers.run(closed_sets_of, *given, context.workers.halt)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
