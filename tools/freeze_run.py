@@ -25,7 +25,7 @@ from extbnsl.core.codec import IN_FILE, UNKEPT
 from extbnsl.core.events import Event, LayerEnded
 from extbnsl.core.options import union_of
 from extbnsl.core.version import __version__
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files.manifest import Manifest, Remembered, read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order

@@ -4,8 +4,6 @@ A source (`file`, `other_files`, `given`) gives columns of distinct texts and co
 `missing`, `treatment` and `states` to a `Dataset`; `encode.measured` makes `Numbers` of them.
 """
 
-from typing import Any
-
 from extbnsl.data.dataset import Dataset, Numbers, distinct_rows
 from extbnsl.data.encode import measured, prepare
 from extbnsl.data.file import read_file
@@ -14,12 +12,3 @@ from extbnsl.data.text import Reading
 __all__ = ["Data", "Dataset", "Numbers", "Reading", "distinct_rows", "measured", "prepare", "read_file"]
 
 Data = Dataset | Numbers  # records of discrete variables, or of continuous ones
-
-
-def __getattr__(name: str) -> Any:
-    """`read_csv` and `read_data`: to make their signatures takes as long as to read a small file."""
-    if name not in ("read_csv", "read_data"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from extbnsl.data import reading
-
-    return getattr(reading, name)

@@ -49,10 +49,8 @@ LOOKED_AT = 1 << 16  # bytes of a table
 
 def check_text(path: str | PathLike[str], name: str, begins: bytes) -> None:
     """Raise InputError if a file that begins so, called `name` in sentences, is of another program and no text."""
-    suffix, alike = Path(path).suffix.lower(), list[Format]()
-    for known in FORMATS:
-        if begins.startswith(known.beginnings):
-            alike.append(known)
+    suffix = Path(path).suffix.lower()
+    alike = [known for known in FORMATS if begins.startswith(known.beginnings)]
     if not alike and not _is_text(begins):
         alike = [known for known in FORMATS if suffix in known.suffixes]
     if alike:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 COSTS = ("cost_of_removal", "cost_of_reversal")
-STRENGTH = ("from", "to", *COSTS)  # how the fields of an ArcStrength are called
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +83,12 @@ def network_document(described: Described) -> dict[str, Any]:
         told["spreads"] = _by_name(names, list(map(asdict, described.spreads)))
     told["arc_strengths"] = None
     if described.strengths is not None:
-        told["arc_strengths"] = [dict(zip(STRENGTH, vars(own).values(), strict=True)) for own in described.strengths]
+        told["arc_strengths"] = list(map(_strength, described.strengths))
     return {**told, "cost": described.cost, "log_base": "e"}
+
+
+def _strength(own: "ArcStrength") -> dict[str, Any]:
+    return {"from": own.parent, "to": own.child, **{key: getattr(own, key) for key in COSTS}}
 
 
 def _regression(own: "Regression", parents: Sequence[int], names: Sequence[str]) -> dict[str, Any]:

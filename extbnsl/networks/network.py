@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 
 from extbnsl.core.errors import InputError, VerificationError
 
@@ -75,10 +75,7 @@ class Network:
 
     def arcs(self) -> tuple[Arc, ...]:
         """All arcs as (parent, child), sorted."""
-        found: list[Arc] = []
-        for child, parents in enumerate(self.parents):
-            found += product(parents, (child,))
-        return tuple(sorted(found))
+        return tuple(sorted((p, child) for child, parents in enumerate(self.parents) for p in parents))
 
     def order(self) -> tuple[int, ...]:
         """The topological order that always takes the least variable ready; O((n + arcs) log n).
@@ -119,8 +116,7 @@ class Network:
 
     def parents_by_name(self) -> dict[str, list[str]]:
         """The names of the parents of every variable, in the order of the variables."""
-        named = self.names.__getitem__
-        return {name: list(map(named, parents)) for name, parents in zip(self.names, self.parents, strict=True)}
+        return {name: [self.names[p] for p in parents] for name, parents in zip(self.names, self.parents, strict=True)}
 
     def _cycle(self, placed: set[int]) -> list[int]:
         """A cycle among the variables that no order could place, first variable repeated at the end.

@@ -18,7 +18,7 @@ from extbnsl.bounds.multipliers import UNIT, families_of, multipliers_of
 from extbnsl.bounds.patterns import group_families, pattern_table
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families

@@ -28,7 +28,7 @@ from extbnsl.cli.parser import COMMANDS, command_parser
 from extbnsl.core import events
 from extbnsl.core.errors import BudgetError, InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files.manifest import Remembered
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped

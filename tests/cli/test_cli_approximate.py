@@ -13,7 +13,7 @@ from patching import called_by, rounds_of_search, running_out, signalling
 
 import extbnsl
 from extbnsl.core.errors import InputError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.verify.verdict import verify
 
 TIME = ("--time", "2s")

@@ -12,7 +12,7 @@ from commands import a_table, fails, run
 import extbnsl
 from extbnsl.core import events
 from extbnsl.core.errors import InputError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.verify.verdict import verify
 
 ORDER = "c\na\n\n d \nb\n"

@@ -15,7 +15,7 @@ from commands import a_table, fails, run
 from flat import solve
 
 from extbnsl.core.claims import tolerance
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
 from extbnsl.verify.certificate import floor_units

@@ -11,8 +11,8 @@ from extbnsl.cli.options import add_data, data_options
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, Sentence, dropped, option
-from extbnsl.data import read_csv
 from extbnsl.data.alike import advice_for_new_records
+from extbnsl.data.reading import read_csv
 from extbnsl.data.treatment import treatment
 
 NAMES = ["age", "age at entry", "it's", "a,b", 'say "a"', '"', "*", "#N/A", "-", "--", "-99", "$HOME", "c=d", "年齢"]

@@ -79,7 +79,7 @@ def test_minimal_frame():
 
 
 def test_frame_equals_file(tmp_path):
-    from extbnsl.data import read_csv
+    from extbnsl.data.reading import read_csv
 
     path = tmp_path / "d.csv"
     path.write_text("a,b\nx,3\ny,1\n", encoding="utf-8")

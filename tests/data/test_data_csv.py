@@ -9,7 +9,8 @@ import pytest
 from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
-from extbnsl.data import Dataset, read_csv
+from extbnsl.data import Dataset
+from extbnsl.data.reading import read_csv
 
 
 def _read(tmp_path: Path, text: str | bytes, **options) -> Dataset:

@@ -9,7 +9,7 @@ import pytest
 from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 
 BITS = ["0,1,0", "1,0,0", "1,1,1", "0,0,1"] * 5
 WORDS = ["smoke,no,a", "no,lung,b", "no,no,a", "smoke,lung,b"] * 5

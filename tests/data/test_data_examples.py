@@ -8,7 +8,7 @@ import pytest
 from cases import from_array
 from data_invariants import check_dataset
 
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

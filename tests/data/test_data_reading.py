@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from large import MEBIBYTE, most_memory_of, packed
 
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.data import Reading, read_csv
+from extbnsl.data import Reading
+from extbnsl.data.reading import read_csv
 from extbnsl.data.table import FEW_TEXTS, LONGEST_FIELD, MANY_RECORDS
 from extbnsl.data.text import AMPLE, BLOCK, LONGEST_LINE
 from extbnsl.machine.budgets import Deadline

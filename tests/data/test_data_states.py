@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
-from extbnsl.data import Dataset, read_csv
+from extbnsl.data import Dataset
 from extbnsl.data.column import column_of_texts, ordered
+from extbnsl.data.reading import read_csv
 from extbnsl.data.states import settle_states
 from extbnsl.data.treatment import PLAIN_STATES, Treatment
 

@@ -6,7 +6,7 @@ from cases import from_array, from_dataframe
 from data_invariants import check_dataset
 
 from extbnsl.core.errors import InputError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 
 AGES = [20 + (i * 7) % 60 for i in range(300)]
 

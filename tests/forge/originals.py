@@ -11,7 +11,8 @@ import numpy as np
 
 from extbnsl.cli import main
 from extbnsl.core.data_options import DataOptions
-from extbnsl.data import Dataset, Reading, measured, read_csv, read_file
+from extbnsl.data import Dataset, Reading, measured, read_file
+from extbnsl.data.reading import read_csv
 from extbnsl.formats.score_reader import read_scores
 
 ROWS = 60

@@ -11,7 +11,7 @@ import pytest
 from killing import OFTEN, PATIENCE, debris, often
 from test_kill import write_columns
 
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files.names import MANIFEST
 from extbnsl.verify.verdict import verify
 

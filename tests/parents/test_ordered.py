@@ -12,7 +12,7 @@ from soundness import check_table
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import StageAdvanced, ignore
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.lab.baselines.suzuki import find_by_suzuki
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import child_table, choose_parents, order_problem

@@ -11,7 +11,7 @@ from runs import CLAIM, remembered, state, stopped
 from extbnsl.cli import main
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files import manifest as manifests
 from extbnsl.files.arrays import write_arrays
 from extbnsl.files.atomic import checksum

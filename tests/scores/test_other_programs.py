@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.known import score_named
 

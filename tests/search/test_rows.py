@@ -18,7 +18,7 @@ from test_layers import IN_MEMORY, SETTINGS, Problem, counters, nodes_of, search
 from extbnsl.cli import main
 from extbnsl.core import events
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers

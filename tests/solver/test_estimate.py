@@ -19,7 +19,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.events import LayerEnded, StageAdvanced, StageStarted
 from extbnsl.core.figures import WIDTH
 from extbnsl.core.version import __version__
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.machine.budgets import Granted
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flat import solve
 
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 
 CASES = [
     ("asia_1000.csv", 3),

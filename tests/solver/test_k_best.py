@@ -14,7 +14,7 @@ from patching import running_out
 
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.kbest.scope import ALL, Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped

@@ -6,7 +6,7 @@ from real import EXAMPLES, assert_proved, optima
 
 import extbnsl
 from extbnsl.core.events import StageEnded
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 
 # the rows of optima.csv that take a second or two at most
 QUICK = (

@@ -15,7 +15,7 @@ from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 
 from extbnsl.cli import main
 from extbnsl.core import events
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.drawing.network import BEGINNING
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import make_scratch

@@ -41,7 +41,7 @@ import extbnsl.solver.solve
 from extbnsl.cli import main
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import Committed, LayerEnded, StageEnded, StageStarted
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files.manifest import read_manifest, recover
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from extbnsl.bounds.multipliers import UNIT
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import UNITS_PER_NAT

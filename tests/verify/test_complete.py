@@ -18,7 +18,7 @@ from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import TIME_LIMIT, Claim, tolerance
 from extbnsl.core.errors import VerificationError
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.budgets import Budgets

@@ -9,7 +9,7 @@ from forging import KINDS, believed, claimed, dearer_networks, true_document
 from portions import first
 
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.verify import UNITS_PER_NAT

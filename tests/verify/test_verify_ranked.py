@@ -19,7 +19,7 @@ from forge.consistent import renumbered
 from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.data import read_csv
+from extbnsl.data.reading import read_csv
 from extbnsl.files.atomic import pieces
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
