@@ -45,4 +45,5 @@ def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
     methods = options.options_of(ApproximateMethods, given)
     methods.check()
-    return session.solve_new(given, methods)
+    with session.new_run(given, methods) as begun:
+        return session.solve_in(*begun, given)

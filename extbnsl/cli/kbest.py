@@ -54,4 +54,5 @@ def run(given: argparse.Namespace) -> int:
     scope = options.options_of(Scope, given, **({"k": K} if given.k is None and given.within_factor is None else {}))
     scope.check()
     own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
-    return session.solve_new(given, methods_named(given.method, own, ALL), scope)
+    with session.new_run(given, methods_named(given.method, own, ALL), scope) as begun:
+        return session.solve_in(*begun, given)

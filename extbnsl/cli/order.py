@@ -64,7 +64,8 @@ def run(given: argparse.Namespace) -> int:
         used = [each for each in names if each[1] in dataset.names or not _is_bif(given.order)]  # BIF may have others
         return positions(used, dataset.names, file, source_name(given.data))
 
-    return session.solve_new(given, options.options_of(OrderMethods, given), order_of)
+    with session.new_run(given, options.options_of(OrderMethods, given), order_of) as begun:
+        return session.solve_in(*begun, given)
 
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:

@@ -42,9 +42,13 @@ MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
 
 
-def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
-    """Make the run that a command asks for, and solve in it by these methods; the exit code. A scope that follows from
-    the problem is a function of it."""
+@contextlib.contextmanager
+def new_run(
+    given: argparse.Namespace, methods: Options, scope: Any = None
+) -> Iterator[tuple[RunDirectory, "Request", Interrupts]]:
+    """Make the run that a command asks for: what is asked in it, by these methods, and who hears signals, as `solve_in`
+    takes them. A plot that is asked for is drawn when that has ended. A scope that follows from the problem is a
+    function of it."""
     source = "stdin" if options.is_standard_input(given.data) else given.data
     scratch = getattr(given, "scratch_dir", None)
     with Interrupts() as interrupts, create(given.run_dir, source, given.overwrite, scratch) as run:
@@ -56,13 +60,12 @@ def solve_new(given: argparse.Namespace, methods: Options, scope: Any = None) ->
         claim = options.claim_of(given)
         from extbnsl.solver.opening import Request
 
-        asked = Request(problem, claim, methods, budgets, place, scope(problem) if callable(scope) else scope)
-        code = solve_in(run, asked, interrupts, given)
+        scope = scope(problem) if callable(scope) else scope
+        yield run, Request(problem, claim, methods, budgets, place, scope), interrupts
         if getattr(given, "plot", None) is not None:
             from extbnsl.cli.plot import draw_after
 
             draw_after(run.path, given.plot, given.quiet or given.json)
-        return code
 
 
 def solve_in(run: RunDirectory, asked: "Request", interrupts: Interrupts, given: argparse.Namespace) -> int:

@@ -57,4 +57,6 @@ def run(given: argparse.Namespace) -> int:
         from extbnsl.lab.baselines.methods import methods_named
 
         methods = methods_named(given.method, options.options_of(Methods, given))
-    return session.solve_new(given, methods, None if given.bootstrap is None else Resamples(given.bootstrap))
+    resamples = None if given.bootstrap is None else Resamples(given.bootstrap)
+    with session.new_run(given, methods, resamples) as begun:
+        return session.solve_in(*begun, given)
