@@ -198,12 +198,13 @@ class _Looked:
 def _checks(looked: _Looked) -> Iterator[tuple[str, Iterator[str]]]:
     """What the result says of networks that it does not list, and sentences about what is wrong with it."""
     summary = looked.summary
-    if looked.listed.claim.status == OPTIMAL or summary.within is not None:
+    ended = looked.listed.claim.status == OPTIMAL or summary.within is not None
+    if ended:
         yield MISSING, _missing_findings(looked)
-        if summary.count.networks is not None:
-            yield COUNT, _count_findings(looked)
-        if summary.tallied or summary.asked.classes:
-            yield SHARES, _share_findings(looked)
+    if summary.count.networks is not None:  # also of a list that was stopped: it may say how many there are
+        yield COUNT, _count_findings(looked)
+    if summary.tallied or (ended and summary.asked.classes):
+        yield SHARES, _share_findings(looked)
     if summary.count.of_all is not None:
         yield OF_ALL, _findings_of_all(looked)
 

@@ -149,6 +149,8 @@ def test_a_list_of_some_of_the_networks_holds(sizes):
     assert left(shortened(document, len(document["networks"]) - 1), problem) == [MISSING, COUNT, SHARES, OF_ALL]
     assert left(document, problem) == [MISSING, COUNT, OF_ALL]
     stopped = document | {"status": "time_limit", "within": None, "count": document["count"] | {"of_all": None}}
+    assert left(stopped, problem) == [COUNT]
+    stopped["count"]["networks"] = None
     assert left(stopped, problem) == []
 
 
@@ -442,8 +444,14 @@ def test_a_search_that_was_stopped_claims_nothing_of_others():
     del document["networks"][0]
     document = renumbered(document)
     assert findings_of(document, problem) != ()
-    document |= {"status": "time_limit", "within": None}
+    document |= {"status": "time_limit", "within": None, "count": document["count"] | {"networks": None}}
     assert left(document, problem) == []
+
+
+def test_a_list_that_was_stopped_and_says_how_many_there_are_is_held_to_it():
+    document, problem = shortened(a_document(4), 3), a_problem(4)
+    document |= {"status": "time_limit", "within": None}
+    assert any("but there are" in sentence for sentence in findings_of(document, problem))
 
 
 def test_where_it_takes_too_much_it_is_told(sizes):
