@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from extbnsl.core.figures import in_full
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.drawing.layout import Box, Layout, Point, Spacing, lay_out
 from extbnsl.drawing.markup import escaped, shown, text_width
 from extbnsl.networks.network import Network, cpdag
@@ -56,20 +57,22 @@ def network_svg(
     strengths: Mapping[Names, float] | None = None,
     shares: Mapping[Names, float] | None = None,
     of_which: str = OF_FOUND,
+    knowledge: Knowledge = NOTHING,
 ) -> str:
     """The drawing of an acyclic network, an SVG document that ends in a newline; in dark where the reader wants dark.
 
-    Arcs are solid with a filled head if all networks of the equivalence class have them, else dashed with an open one.
+    Arcs are solid with a filled head if all networks of the equivalence class that the knowledge allows have them, else
+    dashed with an open one.
     strengths, at least 0: the wider the arc. shares, from 0 to 1, of which networks: the fainter the arc the less it
     is, with a label where it is below SURE and arcs are few. Both by names, (parent, child); an arc that is missing is
     not known. Names are shortened and have their whole text as a tooltip. Time as `lay_out`: half a second for 413
-    variables. Raises VerificationError, naming it, for a cycle.
+    variables. Raises as `cpdag`.
     """
     size = _LARGE if len(network.names) <= MANY else _SMALL
     labels = [_shortened(shown(name), size.longest) for name in network.names]
     widths = [max(36.0, text_width(label, size.font) + 2 * size.padding) for label in labels]
     layout = lay_out(network, widths, size.spacing)
-    compelled = set(cpdag(network)[0])
+    compelled = set(cpdag(network, knowledge)[0])
     arcs = []
     for arc, route in layout.routes.items():
         names = network.names[arc[0]], network.names[arc[1]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.networks.network import Arc, Network, cpdag
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from extbnsl.networks.arcs import ArcStrength
     from extbnsl.networks.gaussian import Regression
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 COSTS = ("cost_of_removal", "cost_of_reversal")
 
 
@@ -30,6 +31,7 @@ class Described:
     strengths: how much each arc counts, in the order of `network.arcs()`.
     counts: how many records have each of the states of each variable.
     spreads: where the numbers of each continuous variable lie.
+    knowledge: which networks are allowed, so that those of its class are.
     """
 
     network: Network
@@ -40,6 +42,7 @@ class Described:
     regressions: "Sequence[Regression] | None" = None
     counts: Sequence[Sequence[int]] | None = None
     spreads: "Sequence[Spread] | None" = None
+    knowledge: Knowledge = NOTHING
 
     def parameters(self) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
         """The states and the tables, which must be there."""
@@ -50,7 +53,7 @@ class Described:
     def arcs(self) -> Iterator[tuple[Arc, bool, dict[str, float | None]]]:
         """Each arc in the order of `network.arcs()`, whether it is compelled, and what it costs in nats to remove and
         to reverse it, by COSTS; None where that is not known or there is no such network."""
-        compelled = set(cpdag(self.network)[0])
+        compelled = set(cpdag(self.network, self.knowledge)[0])
         strengths = self.strengths or (None,) * len(self.network.arcs())
         for arc, strength in zip(self.network.arcs(), strengths, strict=True):
             yield arc, arc in compelled, {key: getattr(strength, key, None) for key in COSTS}
@@ -65,7 +68,7 @@ def network_document(described: Described) -> dict[str, Any]:
     there for continuous variables alone.
     """
     network, names = described.network, described.network.names
-    directed, undirected = cpdag(network)
+    directed, undirected = cpdag(network, described.knowledge)
     told: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "variables": list(names),

@@ -1,14 +1,15 @@
 """DOT for Graphviz."""
 
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.networks.network import Network, cpdag
 
 
-def dot_text(network: Network, as_class: bool = False) -> str:
+def dot_text(network: Network, knowledge: Knowledge = NOTHING, as_class: bool = False) -> str:
     """The network as a digraph, every variable a node in its order, arcs sorted; ends in a newline.
 
-    Arcs whose direction the equivalence class leaves open are dashed; or, with `as_class`, lines without a head.
+    Arcs that the class leaves open, and the knowledge, are dashed; or, with `as_class`, lines without a head.
     """
-    compelled = set(cpdag(network)[0])
+    compelled = set(cpdag(network, knowledge)[0])
     style = "dir=none" if as_class else "style=dashed"
     names, lines = [], ["digraph network {"]
     for name in network.names:  # a backslash is doubled, since it begins an escape in a label

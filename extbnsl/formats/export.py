@@ -221,7 +221,7 @@ def written(described: Described, kind: str, cpdag: bool = False) -> Written:
             f"{kind} has parameters, which need data, and this network was learned from local scores alone."
         )
     if kind == "dot":
-        return Written(dot_text(described.network, cpdag))
+        return Written(dot_text(described.network, described.knowledge, cpdag))
     return _WRITERS[kind](described)
 
 

@@ -10,8 +10,9 @@ within a slack are found for certain. So the k best are known as soon as there a
 follows from how their number grows.
 
 Two networks are equivalent if they have the same skeleton and the same v-structures: parents of a child that are not
-adjacent (Verma and Pearl 1990). Both are sets, so a sum of hashes of their members tells them apart: two sums of 64
-bits. That two of a million classes have the same sums by chance has a probability of 1e-27.
+adjacent (Verma and Pearl 1990). Under knowledge too: all networks here keep to it, and a class has the members that do.
+Both are sets, so a sum of hashes of their members tells them apart: two sums of 64 bits. That two of a million classes
+have the same sums by chance has a probability of 1e-27.
 """
 
 import math

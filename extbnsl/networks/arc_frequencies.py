@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.networks.network import Arc, Network, cpdag
 
 
@@ -13,7 +14,8 @@ from extbnsl.networks.network import Arc, Network, cpdag
 class ArcFrequency:
     """How often an arc occurs in several networks, and so how sure it is, as shares from 0 to 1.
 
-    The first two shares are those of bnlearn's `boot.strength` (with cpdag = TRUE).
+    The first two shares are those of bnlearn's `boot.strength` (with cpdag = TRUE). The class of a network has those of
+    its equivalence class that the knowledge allows.
 
     Attributes
     ----------
@@ -64,13 +66,14 @@ class Counts:
         return 2 * self.compelled + self.reversible
 
 
-def count_arcs(networks: Iterable[Network], variables: int) -> Counts:
-    """The counts of acyclic networks over so many variables; costs what `cpdag` does, for each."""
+def count_arcs(networks: Iterable[Network], variables: int, knowledge: Knowledge = NOTHING) -> Counts:
+    """The counts of acyclic networks over so many variables, which keep to the knowledge; costs what `cpdag` does, for
+    each, and raises as that."""
     arcs, compelled, reversible = (np.zeros((variables, variables), np.int64) for _ in range(3))
     count = 0
     for network in networks:
         count += 1
-        directed, undirected = cpdag(network)
+        directed, undirected = cpdag(network, knowledge)
         for table, own in ((arcs, network.arcs()), (compelled, directed), (reversible, undirected)):
             for arc in own:
                 table[arc] += 1

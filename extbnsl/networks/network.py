@@ -3,9 +3,9 @@
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from extbnsl.core.errors import InputError, VerificationError
+from extbnsl.core.knowledge import NOTHING, Knowledge
 
 Arc = tuple[int, int]
 
@@ -129,53 +129,101 @@ class Network:
         return walk[walk.index(walk[-1]) :][::-1]
 
 
-def cpdag(network: Network) -> tuple[tuple[Arc, ...], tuple[Arc, ...]]:
-    """The equivalence class of an acyclic network: arcs that all members share, and edges that they turn.
+def cpdag(network: Network, knowledge: Knowledge = NOTHING) -> tuple[tuple[Arc, ...], tuple[Arc, ...]]:
+    """The class of an acyclic network: the members of its Markov equivalence class that the knowledge allows.
 
-    Returns (directed arcs as (parent, child), undirected edges as (smaller, larger)), both sorted. Keeps
-    the v-structures of the skeleton and closes them under rules 1 to 3 of Meek (1995, UAI), which suffice
-    when all directions come from v-structures. Raises VerificationError, naming it, for a cycle.
+    Returns (directed arcs as (parent, child), which all members have, undirected edges as (smaller, larger), which some
+    members turn), both sorted. Knowledge directs an arc that it requires, or whose reversal it rules out; limits on
+    parents direct none, nor do allowed pairs. The graph is the CPDAG, or under knowledge the MPDAG: the v-structures
+    and what the knowledge directs, closed under rules 1 to 4 of Meek (1995, UAI), which find all that follows.
+
+    One pass, parents first, since all that a rule asks about an arc lies among its child and the ancestors of that.
+    O(p^3) operations on sets of variables for a variable of p parents. Raises VerificationError for a cycle, and for a
+    network that the knowledge does not allow, naming the arc.
     """
-    children = network.children()
-    neighbours: list[set[int]] = list(map(set, network.parents))
-    for own, below in zip(neighbours, children, strict=True):
-        own.update(below)
-    into: list[set[int]] = []
-    for parents in network.parents:
-        into.append(set())
-        for a, b in combinations(parents, 2):
-            if b not in neighbours[a]:
-                into[-1] |= {a, b}
-    # From the roots down, since directions spread along the arcs: two rounds do for most networks.
-    waiting = [(a, b) for a in network.order() for b in children[a] if a not in into[b]]
-    compelled = 1
-    while compelled:
-        undecided = []
-        for a, b in waiting:
-            if _compelled(a, b, into, neighbours):
-                into[b].add(a)
+    near = [1 << x for x in range(len(network.names))]  # sets of variables as bits
+    for child, parents in enumerate(network.parents):
+        for parent in parents:
+            near[child] |= 1 << parent
+            near[parent] |= 1 << child
+    known = _Directions([0] * len(near), [0] * len(near), near)
+    undirected = list[Arc]()
+    decided = _decided(network, knowledge)
+    for child in network.order():
+        parents = network.parents[child]
+        own, waiting = sum(1 << parent for parent in parents), []
+        for parent in parents:
+            if own & ~near[parent] or (parent, child) in decided:
+                known.add(parent, child)
             else:
-                undecided.append((a, b))
-        compelled = len(waiting) - len(undecided)
-        waiting = undecided
-    directed = sorted(set(network.arcs()) - set(waiting))
-    return tuple(directed), tuple(sorted((min(arc), max(arc)) for arc in waiting))
+                waiting.append(parent)
+        undirected += [(parent, child) for parent in known.closed(child, waiting, parents)]
+    directed = sorted(set(network.arcs()) - set(undirected))
+    return tuple(directed), tuple(sorted((min(arc), max(arc)) for arc in undirected))
 
 
-def _compelled(a: int, b: int, into: list[set[int]], neighbours: list[set[int]]) -> bool:
-    """Whether a rule of Meek directs the undecided edge a - b from a to b; `into[x]` are known parents of x.
+def _decided(network: Network, knowledge: Knowledge) -> set[Arc]:
+    """The arcs of a network that the knowledge directs; VerificationError if it does not allow the network."""
+    if not knowledge:
+        return set()
+    arcs = {(network.names[parent], network.names[child]): (parent, child) for parent, child in network.arcs()}
+    ruled_out, required = knowledge.ruling_out(), set(knowledge.required)
+    for (parent, child), why in ((names, ruled_out(*names)) for names in arcs):
+        if why is not None:
+            raise VerificationError(f"The network has the arc from {parent!r} to {child!r}, but {why}.")
+    for parent, child in knowledge.required:
+        if (parent, child) not in arcs:
+            raise VerificationError(f"The network lacks the arc from {parent!r} to {child!r}, which is required.")
+    return {arc for names, arc in arcs.items() if names in required or ruled_out(*names[::-1]) is not None}
 
-    The other direction need not be asked: the rules are sound, so they never turn an arc of the network.
-    """
-    # Rule 1: c -> a with c and b not adjacent; b -> a would make a new v-structure.
-    if into[a] - neighbours[b]:
-        return True
-    joined = (into[b] & neighbours[a]) - into[a]
-    for c in into[b]:
+
+@dataclass(frozen=True)
+class _Directions:
+    """What is known of the directions of the arcs of a network, as sets of variables in bits: the parents of each
+    variable, its children, and itself with all that it is joined with in either direction, known or not."""
+
+    into: list[int]
+    out: list[int]
+    near: list[int]
+
+    def add(self, parent: int, child: int) -> None:
+        """Let an arc be known."""
+        self.into[child] |= 1 << parent
+        self.out[parent] |= 1 << child
+
+    def closed(self, child: int, waiting: list[int], parents: tuple[int, ...]) -> list[int]:
+        """Those of the waiting `parents` of a child whose arcs no rule directs, when all that follow are added."""
+        before = -1
+        while len(waiting) != before:
+            before, left = len(waiting), []
+            for parent in waiting:
+                if self._follows(parent, child, parents):
+                    self.add(parent, child)
+                else:
+                    left.append(parent)
+            waiting = left
+        return waiting
+
+    def _follows(self, a: int, b: int, parents: tuple[int, ...]) -> bool:
+        """Whether a rule of Meek directs the undecided edge a - b of the network from a to b, a parent of b.
+
+        The other direction need not be asked: the rules are sound, so they never turn an arc of a member.
+        """
+        into, near = self.into, self.near
+        # Rule 1: c -> a with c and b not adjacent; b -> a would make a new v-structure.
+        if into[a] & ~near[b]:
+            return True
         # Rule 2: a -> c -> b; b -> a would close a cycle.
-        if a in into[c]:
+        if self.out[a] & into[b]:
             return True
-        # Rule 3: c -> b and d -> b with c and d not adjacent, both joined to a by undecided edges.
-        if c in joined and not joined <= neighbours[c] | {c}:
-            return True
-    return False
+        joined = into[b] & near[a] & ~into[a]
+        for c in parents:
+            if joined >> c & 1:
+                # Rule 3: c -> b and d -> b with c and d not adjacent, both joined to a by undirected edges.
+                if joined & ~near[c]:
+                    return True
+                # Rule 4: d -> c -> b with d and b not adjacent, and all three joined to a; b -> a would make c -> a, so
+                # d -> a, and a new v-structure there.
+                if into[c] & near[a] & ~near[b]:
+                    return True
+        return False

@@ -98,7 +98,8 @@ def _network(run: Run) -> str:
 
 
 def _caption(run: Run) -> str:
-    document, said = run.document, "Arcs are solid if all equally good networks of the class have them so."
+    document, said = run.document, "Arcs are solid if every network of the equivalence class"
+    said += f"{run_tables.allowed(document)} has them so."
     if run.costs_of_removal:
         said += " The wider an arc, the more the network costs without it."
     if not shares_by_name(document):

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extbnsl.core.codec import Misfit
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import format_cost, format_count, format_size, held_of_all, in_full, stage_title
 from extbnsl.drawing.markup import Grid
 from extbnsl.files.names import BIF, RESULT
-from extbnsl.networks.network import Network, cpdag
-from extbnsl.results.facts import network_drawn
+from extbnsl.networks.network import Arc, Network, cpdag
+from extbnsl.results.facts import knowledge_in, network_drawn
 from extbnsl.results.reading import damage_told, network_written, no_result, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import Moment, read_bounds, read_layers
@@ -36,6 +37,7 @@ class Run:
     network.json (empty if that is not of this result), the bounds over time and the layers of the log.
 
     status: what the run does now.
+    compelled: the arcs that all networks of its class have that the knowledge allows.
     """
 
     path: Path
@@ -45,6 +47,7 @@ class Run:
     bounds: tuple[Moment, ...]
     layers: tuple[Mapping[str, int], ...]
     status: Status
+    compelled: frozenset[Arc]
 
     @property
     def costs_of_removal(self) -> dict[tuple[str, str], float]:
@@ -70,20 +73,19 @@ def read_run(path: Path) -> Run:
     document = read_result(path)
     try:
         network = Network.from_names(document["variables"], document["parents"])
-        network.order()
-    except (KeyError, TypeError, AttributeError, InputError, VerificationError) as error:
+        compelled = frozenset(cpdag(network, knowledge_in(document))[0])
+    except (KeyError, TypeError, AttributeError, InputError, VerificationError, Misfit) as error:
         raise no_result(path) from error
     layers: list[dict[str, int]] = []
     with contextlib.suppress(InputError):
         layers = read_layers(path)
     written = network_written(path, document) or {}
-    return Run(path, document, network, written, read_bounds(path), tuple(layers), status)
+    return Run(path, document, network, written, read_bounds(path), tuple(layers), status, compelled)
 
 
 def arcs(run: Run, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:
     """All arcs of the network, and the shares of networks that have them, if there are several."""
-    names, compelled = run.network.names, set(cpdag(run.network)[0])
-    costs = run.costs_of_removal
+    names, costs = run.network.names, run.costs_of_removal
     head = ["parent", "child", "direction", *(["nats more without it"] if costs else [])]
     head += [what] if shares else []
     rows = []
@@ -92,9 +94,14 @@ def arcs(run: Run, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:
         known = shares.get((parent, child))
         told = [_known(costs.get((parent, child)), 2)] if costs else []
         told += [_known(known, 3)] if shares else []
-        rows.append((parent, child, "as drawn" if arc in compelled else "either way", *told))
-    note = "Either way: an equally good network of the same equivalence class turns the arc."
+        rows.append((parent, child, "as drawn" if arc in run.compelled else "either way", *told))
+    note = f"Either way: another network of the equivalence class{allowed(run.document)} turns the arc."
     return Grid("Arcs", tuple(head), tuple(rows), note if rows else "The network has none.")
+
+
+def allowed(document: Mapping[str, Any]) -> str:
+    """Which networks of a class are meant, as a clause behind it; nothing if there is no knowledge."""
+    return " that keeps to the knowledge" if document.get("knowledge") else ""
 
 
 def _known(figure: float | None, digits: int) -> str:

@@ -1,14 +1,14 @@
 """What the networks of resamples say together, and how it is written."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from extbnsl.core.arguments import check_share
 from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
-from extbnsl.networks.network import Arc, Network
+from extbnsl.networks.network import Network
 
 THRESHOLD = 0.5  # of the networks that join a pair of the consensus
 HEADER = ("from", "to", "strength", "direction", "arc", "compelled", "reversible")
@@ -39,14 +39,14 @@ class Bootstrap:
     done : tuple of Resample
         The resamples that were solved, in their order, each with `number`, `status`, `cost`, `lower_bound` and
         `network`.
-    required : tuple of (int, int)
-        Arcs that every network must have, by numbers of variables; a consensus has them first.
+    knowledge : Knowledge
+        Which networks are allowed, and so are members of their classes; a consensus has the required arcs first.
     """
 
     names: tuple[str, ...]
     resamples: int
     done: tuple[Resample, ...]
-    required: tuple[Arc, ...] = field(default=(), repr=False)
+    knowledge: Knowledge = field(default=NOTHING, repr=False)
 
     def __repr__(self) -> str:
         return f"<Bootstrap of {len(self.done):,} of {self.resamples:,} resamples, {self.proved:,} proved>"
@@ -85,7 +85,8 @@ class Bootstrap:
         """
         check_share("threshold", threshold)
         parents: list[list[int]] = [[] for _ in self.names]
-        for parent, child in consensus(self._counts, threshold, self.required):
+        required = [(self.names.index(parent), self.names.index(child)) for parent, child in self.knowledge.required]
+        for parent, child in consensus(self._counts, threshold, required):
             parents[child].append(parent)
         return Network(self.names, tuple(map(tuple, parents)))
 
@@ -106,9 +107,4 @@ class Bootstrap:
 
     @cached_property
     def _counts(self) -> Counts:
-        return count_arcs((one.network for one in self.done), len(self.names))
-
-
-def required_arcs(required: Iterable[tuple[str, str]], names: Sequence[str]) -> tuple[Arc, ...]:
-    """Arcs by names as arcs by numbers of variables."""
-    return tuple((names.index(parent), names.index(child)) for parent, child in required)
+        return count_arcs((one.network for one in self.done), len(self.names), self.knowledge)

@@ -1,14 +1,14 @@
 """A network of a run for other programs: what its files say of it, and the files that it is written to."""
 
-import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
 from extbnsl.core.codec import Misfit, Whole, decode
-from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError, VerificationError
 from extbnsl.data.dataset import Spread
 from extbnsl.files.atomic import encoded, write_atomically
 from extbnsl.files.names import DOCUMENT
@@ -16,8 +16,8 @@ from extbnsl.formats.described import Described
 from extbnsl.formats.export import Written, names_text
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
-from extbnsl.networks.network import Network
-from extbnsl.results.reading import network_written
+from extbnsl.networks.network import Network, cpdag
+from extbnsl.results.reading import claim_in, network_written
 
 _Strength = TypedDict(
     "_Strength", {"from": str, "to": str, "cost_of_removal": float | None, "cost_of_reversal": float | None}
@@ -58,15 +58,20 @@ def described_in(path: Path, document: Mapping[str, Any]) -> Described:
     path: the file or its run directory, whose document that is. RunDirectoryError if there is no network, or one of the
     files is damaged.
     """
-    found: _Solved | None = None
-    with contextlib.suppress(Misfit):
-        found = decode(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)})
-    if found is None or not found["variables"]:
+    try:
+        found: _Solved = decode(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)})
+        knowledge = claim_in(document).knowledge
+    except Misfit:
+        raise RunDirectoryError(f"{path} is damaged or no result of a solve.") from None
+    if not found["variables"]:
         raise RunDirectoryError(f"{path} is damaged or no result of a solve.")
-    network = Network.from_names(found["variables"], found["parents"])
-    network.order()
     folder = path if path.is_dir() else path.parent
-    bare = Described(network, float(document["cost"]))
+    try:
+        network = Network.from_names(found["variables"], found["parents"])
+        cpdag(network, knowledge)  # which finds out whether it is acyclic and allowed
+    except (InputError, VerificationError) as error:
+        raise RunDirectoryError(f"{path} is damaged: {error}") from error
+    bare = Described(network, float(found["cost"]), knowledge=knowledge)
     told = network_written(folder, document)
     try:
         return bare if told is None else _described(bare, told)
@@ -99,7 +104,15 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
             Regression(own["intercept"], np.array(each, np.float64), own["variance"])
             for own, each in zip(regressions, slopes, strict=True)
         ]
-    return Described(network, bare.cost, states, tables, strengths, fitted, states and counts, spreads)
+    return replace(
+        bare,
+        states=states,
+        tables=tables,
+        strengths=strengths,
+        regressions=fitted,
+        counts=states and counts,
+        spreads=spreads,
+    )
 
 
 def names_file(path: Path) -> Path:

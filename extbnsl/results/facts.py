@@ -23,7 +23,7 @@ from extbnsl.core.figures import (
     in_full,
     stage_title,
 )
-from extbnsl.core.knowledge import Knowledge
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
 
@@ -80,6 +80,11 @@ def has_resamples(document: Document) -> bool:
     return "bootstrap" in document
 
 
+def knowledge_in(document: Document) -> Knowledge:
+    """Which networks are allowed; Misfit if that is none."""
+    return Knowledge.from_document(document["knowledge"]) if document.get("knowledge") else NOTHING
+
+
 def bounds_told(lower: float, upper: float) -> str:
     """Two bounds in nats and the gap between them."""
     return f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
@@ -133,7 +138,8 @@ def network_drawn(document: Document, network: "Network", costs: Mapping[tuple[s
 
     shares, arcs = shares_by_name(document), [(network.names[p], network.names[x]) for p, x in network.arcs()]
     of_which = OF_FOUND if is_ranked(document) else OF_RESAMPLES
-    return network_svg(network, costs, {arc: shares.get(arc, 0.0) for arc in arcs} if shares else None, of_which)
+    drawn = {arc: shares.get(arc, 0.0) for arc in arcs} if shares else None
+    return network_svg(network, costs, drawn, of_which, knowledge_in(document))
 
 
 def notebook_html(document: Document, network: "Network") -> str:
@@ -157,7 +163,7 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     yield "bounds", bounds_told(document["lower_bound"], document["upper_bound"])
     yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
-    yield "knowledge", str(Knowledge.from_document(document["knowledge"])) if document.get("knowledge") else ""
+    yield "knowledge", str(knowledge) if (knowledge := knowledge_in(document)) else ""
     arcs = sum(map(len, document["parents"].values()))
     sizes = [in_full(len(document["variables"]), "variable"), in_full(arcs, "arc")]
     parameters = document.get("stats", {}).get("parameters")
@@ -198,6 +204,7 @@ def _of_networks(document: Document) -> Iterator[tuple[str, str]]:
     yield "networks", found
     yield "shares", f"of the weight of {which}; {held_of_all(count['of_all'])}"
     among = in_full(classes["listed"], "equivalence class", "equivalence classes")
+    among += " under the knowledge" if document.get("knowledge") else ""
     best = f"the heaviest is class {classes['heaviest']:,}, with a share of {format_share(classes['share'])}"
     yield "classes", "" if of_classes else f"{among}; {best}"
     yield "arcs", "\n".join(filter(None, _arcs(document)))

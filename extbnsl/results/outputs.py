@@ -1,6 +1,7 @@
 """The files that a result is written as."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from extbnsl.core.claims import Claim
@@ -41,7 +42,7 @@ def networks(
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
     bif, document, dot = of_network(place)
-    yield dot, encoded(dot_text(network))
+    yield dot, encoded(dot_text(network, claim.knowledge))
     tabled = not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
     known = described(network, cost, dataset, claim, parameters=tabled)
     if known.states is not None and known.tables is not None:
@@ -68,15 +69,16 @@ def described(
     if strengths and problem is not None:
         costs = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
         known = arc_strengths(network, claim, costs)
+    bare = Described(network, cost, strengths=known, knowledge=claim.knowledge)
     if isinstance(problem, Dataset):
         tables = fit(network, problem, smoothing) if parameters else None
-        return Described(network, cost, problem.states, tables, known, counts=state_counts(problem))
+        return replace(bare, states=problem.states, tables=tables, counts=state_counts(problem))
     if isinstance(problem, Numbers):
         from extbnsl.networks.gaussian import regressions
 
         fitted = regressions(network, problem) if parameters else None
-        return Described(network, cost, strengths=known, regressions=fitted, spreads=spreads(problem))
-    return Described(network, cost, strengths=known)
+        return replace(bare, regressions=fitted, spreads=spreads(problem))
+    return bare
 
 
 def warnings_of_outputs(network: Network, dataset: Data | None) -> tuple[str, ...]:

@@ -399,10 +399,10 @@ class Result:
 
     def to_dot(self) -> str:
         """The network in Graphviz's format."""
-        return dot_text(self.network)
+        return dot_text(self.network, self.knowledge)
 
     def cpdag(self) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        """The equivalence class by names.
+        """The equivalence class by names: those of its networks that the knowledge allows.
 
         Returns
         -------
@@ -412,5 +412,5 @@ class Result:
             The edges that may point either way.
         """
         names = self.network.names
-        directed, undirected = cpdag(self.network)
+        directed, undirected = cpdag(self.network, self.knowledge)
         return tuple((names[a], names[b]) for a, b in directed), tuple((names[a], names[b]) for a, b in undirected)

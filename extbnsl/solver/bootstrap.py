@@ -30,7 +30,7 @@ from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.standing import Standing
-from extbnsl.results.bootstrap import Bootstrap, Resample, required_arcs
+from extbnsl.results.bootstrap import Bootstrap, Resample
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
@@ -143,11 +143,8 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
         if stopped is None:
             stopped = _take_all(run, dataset, taken)
         result = concluded(run, solution, stopped)
-    status = stopped or OPTIMAL
-    required = required_arcs(claim.knowledge.required, dataset.names)
-    return replace(
-        result, status=status, bootstrap=Bootstrap(dataset.names, scope.bootstrap, tuple(taken.done), required)
-    )
+    found = Bootstrap(dataset.names, scope.bootstrap, tuple(taken.done), claim.knowledge)
+    return replace(result, status=stopped or OPTIMAL, bootstrap=found)
 
 
 def records_of(problem: Data | LocalScores, methods: Any) -> Data:

@@ -2,8 +2,9 @@
 
 Each family is scored once, by `rescoring`. Of a network two digests and five numbers are kept.
 
-Two networks are equivalent if they have the same skeleton and the same v-structures (Verma and Pearl 1990). A set of
-variables is an integer with a bit for each; so is a set of pairs of variables, which are numbered. A skeleton is the
+Two networks are equivalent if they have the same skeleton and the same v-structures (Verma and Pearl 1990). Under
+knowledge a class has the members that keep to it; a listed network that does not is a finding, and in no class. A set
+of variables is an integer with a bit for each; so is a set of pairs of variables, which are numbered. A skeleton is the
 union of the edges of the families, and the v-structures at a child are the pairs of its parents less the skeleton.
 Nothing here is shared with the kernels that search.
 

@@ -144,7 +144,7 @@ def test_document_survives_json():
     counts = [list(range(len(states))) for states in STATES]
     known = Described(NETWORK, 12.5, STATES, tables, counts=counts)
     document = json.loads(json.dumps(network_document(known), allow_nan=False))
-    assert document["format_version"] == 1
+    assert document["format_version"] == 2
     assert (document["cost"], document["log_base"]) == (12.5, "e")
     assert Network.from_names(document["variables"], document["parents"]) == NETWORK
     assert tuple(map(tuple, document["states"].values())) == STATES

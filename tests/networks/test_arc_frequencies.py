@@ -3,7 +3,10 @@
 import naive
 import numpy as np
 import pytest
+from classes import allows, members
+from knowing import random_knowledge
 
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.networks.arc_frequencies import Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Network
 
@@ -13,23 +16,12 @@ def network(graph):
     return Network(tuple(f"v{i}" for i in range(len(graph))), tuple(tuple(naive.members(own)) for own in graph))
 
 
-def shape(graph):
-    """What makes two networks equivalent (Verma and Pearl 1990): pairs that are joined, and v-structures."""
-    arcs = {(p, x) for x, own in enumerate(graph) for p in naive.members(own)}
-    joined = {frozenset(arc) for arc in arcs}
-    into = {(a, x, b) for a, x in arcs for b, y in arcs if x == y and a < b and frozenset((a, b)) not in joined}
-    return frozenset(joined), frozenset(into)
-
-
-def naive_counts(graphs):
+def naive_counts(graphs, n, *knowledge):
     """arcs, compelled and reversible, parent by child, from the members of each class."""
-    n = len(graphs[0])
-    members = {}
-    for other in naive.all_dags(n):
-        members.setdefault(shape(other), []).append(other)
     arcs, compelled, reversible = np.zeros((3, n, n), int)
     for graph in graphs:
-        has = np.array([[[own >> p & 1 for own in one] for p in range(n)] for one in members[shape(graph)]], bool)
+        listed = members(graph, *knowledge)
+        has = np.array([[[own >> p & 1 for own in one] for p in range(n)] for one in listed], bool)
         arcs += [[own >> p & 1 for own in graph] for p in range(n)]
         compelled += has.all(axis=0)
         reversible += has.any(axis=0) & has.any(axis=0).T
@@ -38,12 +30,12 @@ def naive_counts(graphs):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_counts_are_those_of_the_listed_classes(n):
-    rng = np.random.default_rng(n)
+    rng, names = np.random.default_rng(n), network((0,) * n).names
     dags = naive.all_dags(n)
-    for _ in range(20):
-        graphs = [dags[i] for i in rng.integers(len(dags), size=5)]
-        found = count_arcs(map(network, graphs), n)
-        arcs, compelled, reversible = naive_counts(graphs)
+    for knowledge in (NOTHING, *(random_knowledge(rng, names) for _ in range(20))):
+        graphs = [dags[i] for i in rng.integers(len(dags), size=30) if allows(knowledge, names, dags[i])]
+        found = count_arcs(map(network, graphs), n, knowledge)
+        arcs, compelled, reversible = naive_counts(graphs, n, knowledge, names)
         assert (found.arcs == arcs).all()
         assert (found.compelled == compelled).all()
         assert (found.reversible == reversible).all()

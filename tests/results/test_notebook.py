@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import extbnsl
+from extbnsl.core.knowledge import Knowledge
 
 TABLE = np.array([[0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]] * 20)
 
@@ -17,8 +18,8 @@ def drawn(monkeypatch):
     """What is asked of the drawing, for which a stand-in is there."""
     asked = []
 
-    def network_svg(network, strengths=None, shares=None, of_which=None):
-        asked.append((network, strengths, shares))
+    def network_svg(network, strengths, shares, of_which, knowledge):
+        asked.append((network, strengths, shares, knowledge))
         return "<svg><title>drawn</title></svg>"
 
     fake = types.SimpleNamespace(network_svg=network_svg, OF_FOUND="of those found", OF_RESAMPLES="of resamples")
@@ -49,7 +50,7 @@ def test_a_result_tells_its_claim_and_draws_the_network(drawn):
         "knowledge": str(result.knowledge),
     }
     assert root.find("svg/title").text == "drawn"
-    assert drawn == [(result.network, None, None)]
+    assert drawn == [(result.network, None, None, Knowledge(roots=("<b>a",)))]
 
 
 def test_arcs_are_drawn_as_sure_as_they_are(drawn):

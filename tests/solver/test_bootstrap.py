@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from asking import bootstrap_network
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset
+from classes import members, shared
 from knowing import admitted, random_knowledge
 
 import extbnsl
@@ -24,7 +25,7 @@ from extbnsl.files.journal import Journal
 from extbnsl.files.manifest import Manifest, RunState, read_manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
 from extbnsl.machine.budgets import Budgets
-from extbnsl.networks.network import Network, cpdag
+from extbnsl.networks.network import Network
 from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
 from extbnsl.solver import bootstrap
@@ -65,10 +66,6 @@ def optima(codes, arities, score, allowed):
     return [graph for graph, total in totals.items() if total <= least + 1e-6], least
 
 
-def class_of(graph):
-    return cpdag(Network(tuple(map(str, range(len(graph)))), tuple(tuple(naive.members(own)) for own in graph)))
-
-
 def noisy_dataset(rng, n, records):
     """Columns that follow the one before them, more or less: ties are unlikely."""
     columns = [rng.integers(0, 2, records)]
@@ -106,7 +103,7 @@ def test_each_resample_has_a_best_network_and_the_shares_are_theirs(score):
             assert one.status == OPTIMAL
             assert own in best
             assert one.lower_bound <= one.cost == pytest.approx(least, abs=1e-6)
-            of_best = np.array([shares(class_of(graph), n) for graph in best])
+            of_best = np.array([shares(shared(members(graph, knowledge, dataset.names)), n) for graph in best])
             least_shares, most_shares = least_shares + of_best.min(axis=0) / 4, most_shares + of_best.max(axis=0) / 4
         told = np.zeros((3, n, n))
         for one in found.arcs:
