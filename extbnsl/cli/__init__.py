@@ -18,6 +18,8 @@ from extbnsl.machine.interrupts import KILLED, NOTHING_WRITTEN
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; `arguments` default to those of the process. Returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments[:1] in ([], ["help"]):
+        arguments = [*arguments[1:], "--help"]
     try:
         options = command_parser().parse_args(arguments)
         options.shell_line = shlex.join(["extbnsl", *arguments])

@@ -66,6 +66,8 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
     file = training or remembered_input(result)
     if file is None:
         raise InputError(f"{result} does not say where its data were read: give them by --training.")
+    if training is None and options.is_standard_input(file):
+        raise InputError(f"{result} was made of standard input, which has ended: give its data by --training.")
     if training is None:
         check_given(file)
     score = score_told(document, result)

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -132,3 +134,15 @@ def test_without_smoothing_a_record_may_be_impossible(capsys):
     found = json.loads(run(capsys, "train.run", "new.csv", "--smoothing", "0", "--json")[1].out)
     assert (found["impossible"], found["log_likelihood"]) == (1, None)
     assert json.loads(run(capsys, "train.run", "new.csv", "--json")[1].out)["impossible"] == 0
+
+
+def test_a_run_of_standard_input_needs_its_data_again(capsys, learned):
+    process = [sys.executable, "-m", "extbnsl", "solve", "-", "--discretise", "quantile:3", "--quiet"]
+    with open("train.csv") as data:
+        subprocess.run([*process, "--run-dir", "piped.run"], stdin=data, check=True)
+    code, said = run(capsys, "piped.run", "train.csv")
+    assert (code, said.err) == (
+        30,
+        "extbnsl: piped.run was made of standard input, which has ended: give its data by --training.\n",
+    )
+    assert run(capsys, "piped.run", "train.csv", "--training", "train.csv")[0] == 0
