@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from extbnsl.core.arguments import texts_of
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
@@ -124,7 +125,7 @@ def add_output(parser: argparse.ArgumentParser, text: str, required: bool = Fals
 def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer, and those that say which networks there are to choose from."""
     add_options(parser, CLAIM_OPTIONS)
-    known = parser.add_argument_group("knowledge (names with commas, or much of it: in a file)")
+    known = parser.add_argument_group("knowledge (double quotes keep a comma in a name)")
     known.add_argument(
         "--knowledge",
         metavar="FILE",
@@ -284,8 +285,8 @@ def number(text: str) -> float:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names):
+    names = texts_of(text)
+    if not names or not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name; separate names by single commas")
     return names
 
@@ -293,7 +294,8 @@ def _names(text: str) -> tuple[str, ...]:
 def _arc(text: str) -> tuple[str, str]:
     names = _names(text)
     if len(names) != 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a parent and a child with a comma between them")
+        quoted = "names with commas stand in double quotes"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a parent and a child with a comma between them; {quoted}")
     return names[0], names[1]
 
 

@@ -2,6 +2,7 @@
 the packages that it takes, which need not be installed.
 """
 
+import csv
 import importlib
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,13 @@ def imported(module: str, who: str | Mention, package: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise InputError(who, f" needs {module.partition('.')[0]}: pip install '{package}'.") from error
+
+
+def texts_of(text: str) -> tuple[str, ...]:
+    """The texts of a list that has commas between them, as options take it: double quotes keep a comma in a text, as in
+    CSV, and each run of white space is one space."""
+    parts = next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])
+    return tuple(part.strip() for part in parts)
 
 
 def written_number(text: str) -> int | None:

@@ -2,13 +2,12 @@
 the arities that are declared: states that a variable has although they may not occur.
 """
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from extbnsl.core.arguments import written_number
+from extbnsl.core.arguments import texts_of, written_number
 from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
@@ -177,7 +176,7 @@ def _texts(given: Texts | None) -> tuple[str, ...]:
     """The texts that an option gives; empty ones are left out."""
     if given is None:
         return ()
-    texts = next(csv.reader([clean_name(given)], skipinitialspace=True), []) if isinstance(given, str) else given
+    texts = texts_of(given) if isinstance(given, str) else given
     return tuple(text for text in (str(text).strip() for text in texts) if text)
 
 

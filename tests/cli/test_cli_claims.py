@@ -59,6 +59,24 @@ def test_a_run_under_knowledge_goes_on_as_it_was_begun(capsys):
     assert main(["verify", "asia.run", str(ASIA)]) == 0
 
 
+def test_double_quotes_keep_a_comma_in_a_name():
+    rows = "".join(f"{a},{b},{a ^ b}\n" for a in (0, 1) for b in (0, 1)) * 10
+    Path("asia.csv").write_text('"age, years","sex, at birth",dis\n' + rows)
+    known = ["--required", '"age, years", dis', "--forbidden", '"sex, at birth","age, years"', "--leaves", "dis"]
+    known += ["--allowed", '"age, years",dis', "--allowed", 'dis,"sex, at birth"', "--roots", '"sex, at birth"']
+    known += ["--tier", '"age, years","sex, at birth"', "--tier", "dis", "--max-parents-of", '"age, years"=0,"dis"=2']
+    assert main(["solve", "asia.csv", *known]) == 0
+    assert result()["knowledge"] == {
+        "required": [["age, years", "dis"]],
+        "forbidden": [["sex, at birth", "age, years"]],
+        "allowed": [["age, years", "dis"], ["dis", "sex, at birth"]],
+        "tiers": [["age, years", "sex, at birth"], ["dis"]],
+        "roots": ["sex, at birth"],
+        "leaves": ["dis"],
+        "max_parents": {"age, years": 0, "dis": 2},
+    }
+
+
 def test_options_and_a_file_add_up():
     Path("known.yaml").write_text("forbidden: [[asia, smoke]]\ntiers: [[asia, smoke], [tub, lung, bronc]]\n")
     rest = [*KNOWN[:4], *KNOWN[10:]]
@@ -80,6 +98,8 @@ def test_what_cannot_be_is_refused_before_anything_is_written(capsys, command):
         (["--required", "asia"], "'asia' is not a parent and a child with a comma between them"),
         (["--max-parents-of", "asia"], "'asia' is not a list of names, each with = and a whole number"),
         (["--tier", "asia,,tub"], "'asia,,tub' has an empty name"),
+        (["--roots", " "], "' ' has an empty name"),
+        (["--required", '"asia,tub"'], "is not a parent and a child with a comma between them; names with commas"),
         (["--ess", "1"], "ess: the score 'mdl' has no equivalent sample size"),
         (
             ["--score", "bdeu", "--ess", "0"],
