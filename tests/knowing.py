@@ -31,12 +31,30 @@ def random_knowledge(rng, names, most=None):
     limits = tuple((name, len(parents_of[name]) + int(rng.integers(3))) for name in some(names, 0.2))
     if most is not None:
         required = tuple(arc for arc in required if len(parents_of[arc[1]]) <= most)
-    return Knowledge(required, forbidden, allowed, tiers, roots, leaves, limits)
+    apart = ()
+    if rng.random() < 0.3:
+        groups = [some(names, 0.5) for _ in range(int(rng.integers(1, 3)))]
+        apart = tuple(group for group in groups if not any({p, c} <= set(group) for p, c in required))
+    return Knowledge(required, forbidden, allowed, tiers, roots, leaves, limits, apart)
+
+
+def rules_out(knowledge, parent, child):
+    """Whether there is no arc from a parent to a child."""
+    tier = [next((at for at, own in enumerate(knowledge.tiers) if name in own), None) for name in (parent, child)]
+    return (
+        parent == child
+        or (parent, child) in knowledge.forbidden
+        or (knowledge.allowed and not {(parent, child), (child, parent)} & {*knowledge.allowed})
+        or (None not in tier and tier[0] > tier[1])
+        or child in knowledge.roots
+        or parent in knowledge.leaves
+        or any(parent in group and child in group for group in knowledge.apart)
+    )
 
 
 def admitted(knowledge, names, max_parents):
     """Which families there may be, (n, 2^n) bool, arc by arc."""
-    n, limits, ruled_out = len(names), dict(knowledge.max_parents), knowledge.ruling_out()
+    n, limits = len(names), dict(knowledge.max_parents)
     found = np.zeros((n, 2**n), bool)
     for child in range(n):
         must = {p for p, c in knowledge.required if c == names[child]}
@@ -44,6 +62,8 @@ def admitted(knowledge, names, max_parents):
             own = [names[p] for p in naive.members(varset)]
             most = min(n if max_parents is None else max_parents, limits.get(names[child], n))
             found[child, varset] = (
-                must <= set(own) and len(own) <= most and all(ruled_out(parent, names[child]) is None for parent in own)
+                must <= set(own)
+                and len(own) <= most
+                and not any(rules_out(knowledge, parent, names[child]) for parent in own)
             )
     return found

@@ -3,6 +3,8 @@
 Light: the command line imports this for the value.
 """
 
+import fnmatch
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,11 +18,27 @@ from extbnsl.core.figures import in_full
 
 Arc = tuple[str, str]  # parent, child
 SHOWN = 5  # names in a sentence
+MOST_ARCS = 1_000_000  # that two patterns or groups stand for: each is told in the result
+ARCS, GROUPS, NAMES = ("required", "forbidden", "allowed"), ("tiers", "apart"), ("roots", "leaves")
+# What there is of each part, for people: one, several.
+NOUNS = {
+    "required": ("required arc", "required arcs"),
+    "forbidden": ("forbidden arc", "forbidden arcs"),
+    "allowed": ("allowed pair", "allowed pairs"),
+    "tiers": ("tier", "tiers"),
+    "roots": ("root", "roots"),
+    "leaves": ("leaf", "leaves"),
+    "max_parents": ("limit", "limits"),
+    "apart": ("set without arcs", "sets without arcs"),
+}
 
 
 @dataclass(frozen=True)
 class Knowledge:
     """What is known of the network, by names of variables. Each part may be empty.
+
+    Before the variables are known, a name may be a pattern, such as 'gene_*' or '[ab]?', that stands for all names
+    that it fits: see `over`.
 
     Attributes
     ----------
@@ -38,6 +56,8 @@ class Knowledge:
         Variables without children.
     max_parents : tuple of (str, int)
         The most parents of some variables, as (name, number).
+    apart : tuple of tuple of str
+        Sets of variables; no arc joins two of one set.
     """
 
     required: tuple[Arc, ...] = ()
@@ -47,16 +67,44 @@ class Knowledge:
     roots: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
     max_parents: tuple[tuple[str, int], ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
 
     def __str__(self) -> str:
         """What there is of it, for people."""
-        nouns = ("required arc", "forbidden arc", "allowed pair", "tier", "root", "leaf", "limit")
-        parts = zip((getattr(self, one.name) for one in fields(self)), nouns, strict=True)
-        told = [in_full(len(part), noun, "leaves" if noun == "leaf" else "") for part, noun in parts if part]
+        told = [in_full(len(part), *NOUNS[key]) for key, part in vars(self).items() if part]
         return ", ".join(told) or "nothing"
+
+    def over(self, names: Sequence[str]) -> "Knowledge":
+        """The same of these variables: in place of each pattern the names that it fits, of two patterns all pairs but
+        loops. A name that there is stands for itself alone; of one that there is not, spellings count as equal that
+        differ in white space or in how Unicode composes characters.
+
+        InputError for a name that there is not, for a pattern that fits nothing, and for two that fit more than
+        MOST_ARCS pairs. O(names in it + n), and O(n) more for each pattern.
+        """
+        there = set(names)
+        if all(name in there for _, name in self._named()):
+            return self
+        meant = _Names(names)
+        found: dict[str, Any] = {
+            key: [
+                pair for one in getattr(self, key) for pair in pairs(key, meant(key, one[0]), meant(key, one[1]), one)
+            ]
+            for key in ARCS
+        }
+        for key in NAMES:
+            found[key] = [own for name in getattr(self, key) for own in meant(key, name)]
+        for key in GROUPS:
+            groups = ([own for name in group for own in meant(key, name)] for group in getattr(self, key))
+            found[key] = [tuple(dict.fromkeys(group)) for group in groups]
+        limits: dict[str, int] = {}
+        for name, most in self.max_parents:
+            limits |= {own: min(most, limits.get(own, most)) for own in meant("max_parents", name)}
+        parts = {key: tuple(dict.fromkeys(own)) for key, own in found.items()}
+        return Knowledge(**parts, max_parents=tuple(limits.items()))
 
     def check(self) -> None:
         """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
@@ -77,12 +125,17 @@ class Knowledge:
         _check_cycles(parents)
 
     def ruling_out(self) -> Callable[[str, str], str | None]:
-        """What says why there can be no arc from a parent to a child, as a clause; None if there can. O(1) each."""
+        """What says why there can be no arc from a parent to a child, as a clause; None if there can. O(1) each, or the
+        sets without arcs that the parent is in."""
         forbidden, allowed = set(self.forbidden), set(self.allowed)
         roots, leaves = set(self.roots), set(self.leaves)
         place: dict[str, int] = {}
+        sets: dict[str, set[int]] = {}
         for tier, names in enumerate(self.tiers):
             place |= dict.fromkeys(names, tier)
+        for number, names in enumerate(self.apart):
+            for name in names:
+                sets.setdefault(name, set()).add(number)
 
         def why(parent: str, child: str) -> str | None:
             if parent == child:
@@ -97,16 +150,11 @@ class Knowledge:
                 return f"{parent!r} is a leaf"
             if parent in place and child in place and place[parent] > place[child]:
                 return f"{parent!r} is in a later tier than {child!r}"
+            if parent in sets and not sets[parent].isdisjoint(sets.get(child, ())):
+                return "both are in a set without arcs"
             return None
 
         return why
-
-    def check_names(self, names: Sequence[str]) -> None:
-        """Raise InputError for a variable that there is not."""
-        known = set(names)
-        for key, name in self._named():
-            if name not in known:
-                raise InputError(f"{key}: there is no variable {name!r}{_did_you_mean(name, names)}")
 
     def check_limit(self, max_parents: int | None) -> None:
         """Raise InputError if a variable has more required parents than all may have."""
@@ -123,9 +171,9 @@ class Knowledge:
 
     def _named(self) -> Iterator[tuple[str, str]]:
         """Every name there is, with the key that it is at."""
-        for key in ("required", "forbidden", "allowed", "tiers"):
+        for key in (*ARCS, *GROUPS):
             yield from ((key, name) for own in getattr(self, key) for name in own)
-        for key in ("roots", "leaves"):
+        for key in NAMES:
             yield from ((key, name) for name in getattr(self, key))
         yield from (("max_parents", name) for name, _ in self.max_parents)
 
@@ -155,6 +203,48 @@ class Knowledge:
 
 
 NOTHING = Knowledge()
+
+
+class _Names:
+    """The variables that a name of knowledge stands for."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self._there = names, set(names)
+        self._alike: dict[str, list[str]] = {}
+        for name in names:
+            self._alike.setdefault(_spelled(name), []).append(name)
+
+    def __call__(self, key: str, name: str) -> Sequence[str]:
+        """The names that this one, of a part of knowledge, stands for; InputError if there are none."""
+        if name in self._there:
+            return (name,)
+        alike = self._alike.get(_spelled(name), ())
+        if len(alike) == 1:
+            return alike
+        if found := [own for own in self._names if fnmatch.fnmatchcase(own, name)]:
+            return found
+        what = f"no variable fits {name!r}" if set("*?[") & set(name) else f"there is no variable {name!r}"
+        raise InputError(f"{key}: {what}{_did_you_mean(name, self._names)}", names=[name])
+
+
+def _spelled(name: str) -> str:
+    """A name without what the same text may have in different files."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def pairs(key: str, parents: Sequence[str], children: Sequence[str], told: Arc | None = None) -> list[Arc]:
+    """All arcs of a part of knowledge from some variables to others, without loops but one that is `told`; InputError
+    for more than MOST_ARCS, and if there are loops alone."""
+    if len(parents) * len(children) > MOST_ARCS:
+        number = len(parents) * len(children)
+        raise InputError(
+            f"{key}: all pairs of {len(parents):,} and {len(children):,} variables are {number:,} arcs; say it by "
+            "tiers, roots, leaves or sets without arcs (apart)."
+        )
+    found = [(parent, child) for parent in parents for child in children if parent != child or (parent, child) == told]
+    if not found and parents and children:
+        raise InputError(f"{key}: only {parents[0]!r} fits both, and no arc joins a variable to itself.", names=parents)
+    return found
 
 
 def _check_limit(child: str, required: int, most: int | None) -> None:

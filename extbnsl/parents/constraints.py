@@ -51,15 +51,14 @@ class Constraints:
 
 def constraints_of(claim: Claim, names: Sequence[str]) -> Constraints:
     """What a claim leaves of the networks over these variables; InputError if that contradicts itself, or names a
-    variable that there is not. O(n^2)."""
-    knowledge, n = claim.knowledge, len(names)
+    variable that there is not. O(n^2), and the squares of the sizes of sets without arcs."""
+    knowledge, n = claim.knowledge.over(names), len(names)
     most = n - 1 if claim.max_parents is None else min(n - 1, claim.max_parents)
     allowed, required = ~np.eye(n, dtype=np.bool_), np.zeros((n, n), np.bool_)
     limits = np.full(n, most, np.int64)
     if not knowledge:
         return Constraints(allowed, required, limits)
     knowledge.check()
-    knowledge.check_names(names)
     knowledge.check_limit(claim.max_parents)
     at = {name: i for i, name in enumerate(names)}
     if knowledge.allowed:
@@ -74,6 +73,9 @@ def constraints_of(claim: Claim, names: Sequence[str]) -> Constraints:
         own = [at[name] for name in tier]
         allowed[np.ix_(own, earlier)] = False
         earlier += own
+    for group in knowledge.apart:
+        own = [at[name] for name in group]
+        allowed[np.ix_(own, own)] = False
     allowed[:, [at[name] for name in knowledge.roots]] = False
     allowed[[at[name] for name in knowledge.leaves], :] = False
     for parent, child in knowledge.required:

@@ -32,7 +32,7 @@ class Request:
     """What is asked of a run.
 
     problem: data, or local scores of any kind.
-    claim, methods: among which networks, and how: options.
+    claim, methods: among which networks, and how: options. From here on the claim names variables, and no patterns.
     budgets, place: within which, and where.
     scope: which networks or how many resamples, for the kinds that have one: options.
     kind: of manifest.KINDS, as the question says that is asked.
@@ -45,6 +45,10 @@ class Request:
     place: Place = Place()
     scope: Any = None
     kind: str = SOLVE
+
+    def __post_init__(self) -> None:
+        over = replace(self.claim, knowledge=self.claim.knowledge.over(self.problem.names))
+        object.__setattr__(self, "claim", over)
 
     def check(self) -> None:
         """Raise InputError for values that cannot be, and RunDirectoryError for a state of another problem."""

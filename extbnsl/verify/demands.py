@@ -50,31 +50,35 @@ class Demands:
 
 def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Demands:
     """The demands of a claim; InputError if it names a variable that there is not, or demands what cannot be."""
-    several = (*knowledge.required, *knowledge.forbidden, *knowledge.allowed, *knowledge.tiers)
+    several = (*knowledge.required, *knowledge.forbidden, *knowledge.allowed, *knowledge.tiers, *knowledge.apart)
     named = (*itertools.chain(*several), *knowledge.roots, *knowledge.leaves, *dict(knowledge.max_parents))
+    at = {name: number for number, name in enumerate(names)}
     for name in named:
-        if name not in names:
+        if name not in at:
             raise InputError(f"The knowledge of the result is about {name!r}, which is not a variable.")
     tier = {name: number for number, own in enumerate(knowledge.tiers) for name in own}
     joined, forbidden = {frozenset(pair) for pair in knowledge.allowed}, set(knowledge.forbidden)
+    roots, leaves, groups = set(knowledge.roots), set(knowledge.leaves), [set(group) for group in knowledge.apart]
     may, must, most = [], [], []
     for child in names:
         required = {p for p, c in knowledge.required if c == child}
+        apart = set[str]().union(*(group for group in groups if child in group))
         own = {
             parent
             for parent in names
             if parent != child
             and (parent, child) not in forbidden
             and (not joined or frozenset((parent, child)) in joined)
-            and child not in knowledge.roots
-            and parent not in knowledge.leaves
+            and child not in roots
+            and parent not in leaves
+            and parent not in apart
             and not (parent in tier and child in tier and tier[parent] > tier[child])
         }
         limits = [limit for name, limit in knowledge.max_parents if name == child]
         limit = min([len(names) - 1, *limits, *([] if max_parents is None else [max_parents])])
         if not required <= own or len(required) > limit:
             raise InputError(f"The knowledge of the result demands what cannot be of {child!r}.")
-        may.append(frozenset(map(names.index, own)))
-        must.append(frozenset(map(names.index, required)))
+        may.append(frozenset(at[name] for name in own))
+        must.append(frozenset(at[name] for name in required))
         most.append(limit)
     return Demands(tuple(may), tuple(must), tuple(most))

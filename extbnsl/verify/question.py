@@ -90,9 +90,12 @@ def question_of(
 
 
 def unmet(question: Question, demanded: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each of some demands, values by KEYS, that a question is not as."""
+    """A sentence for each of some demands, values by KEYS, that a question is not as. InputError if one demands
+    knowledge of variables that there are not."""
     parts = question.parts()
     for key, wanted in demanded.items():
+        if isinstance(wanted, Knowledge):
+            wanted = wanted.over(question.claim.variables)  # the claim has no patterns
         if not _same(key, parts[key], wanted):
             yield f"{key}: {shown(wanted)} was demanded, but the result says {shown(parts[key])}."
 
@@ -128,6 +131,7 @@ def canonical(knowledge: Knowledge) -> tuple[Any, ...]:
         set(knowledge.roots),
         set(knowledge.leaves),
         set(limits.items()),
+        {tuple(sorted(set(group))) for group in knowledge.apart},
     )
 
 

@@ -131,6 +131,10 @@ def _clauses(question: Question) -> Iterator[str]:
         yield f"arcs join {_arcs(known.allowed, '-')} alone"
     if known.tiers:
         yield f"no arc goes back in {in_full(len(known.tiers), 'tier')}"
+    for group in known.apart[:MOST_NAMES]:
+        yield f"no arc joins two of {_variables(group, names)}"
+    if len(known.apart) > MOST_NAMES:
+        yield f"and none two of one of {len(known.apart) - MOST_NAMES:,} more sets"
 
 
 def knowledge_told(question: Question) -> str | None:
@@ -147,6 +151,7 @@ def knowledge_told(question: Question) -> str | None:
         "roots": _variables(knowledge.roots, question.claim.variables, MOST_PARTS),
         "leaves": _variables(knowledge.leaves, question.claim.variables, MOST_PARTS),
         "max_parents": _listed(limits, MOST_PARTS),
+        "apart": _listed([f"({_listed(own, MOST_PARTS)})" for own in knowledge.apart], MOST_PARTS),
     }
     kinds = "; ".join(f"{kind} {text}" for kind, text in told.items() if text)
     return f"{kinds} (digest {knowledge_digest(knowledge)})"

@@ -27,6 +27,7 @@ def knowledge(case, rng):
         {"required": [rng.sample(NAMES, 2)]},
         {"tiers": [list(NAMES[:2]), list(NAMES[2:])]},
         {"leaves": [rng.choice(NAMES)]},
+        {"apart": [rng.sample(NAMES, 3)]},
         {"allowed": [rng.sample(NAMES, 2)]},
         random_knowledge(np.random.default_rng(rng.randrange(1 << 30)), NAMES).document() or None,
     )
