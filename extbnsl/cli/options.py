@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -107,6 +107,7 @@ SHARED: dict[str, dict[str, Any]] = {
 }
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
+TABLES = (".csv", ".tsv", ".txt")  # what the names of files with tables of arcs end in
 T = TypeVar("T")
 AS_BEFORE = ("memory", "disk", "threads")  # for `resume`, unless others are given
 
@@ -125,20 +126,22 @@ def add_output(parser: argparse.ArgumentParser, text: str, required: bool = Fals
 def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer, and those that say which networks there are to choose from."""
     add_options(parser, CLAIM_OPTIONS)
-    known = parser.add_argument_group("knowledge (double quotes keep a comma in a name)")
+    known = parser.add_argument_group(
+        "knowledge (double quotes keep a comma in a name; gene_* and [ab]? are all names that fit)"
+    )
     known.add_argument(
         "--knowledge",
         metavar="FILE",
         type=Path,
-        help="a YAML or CSV file with any of what follows: required, forbidden, allowed, tiers, roots, leaves, "
-        "max_parents",
+        help="a file with any of what follows: YAML or CSV with required, forbidden, allowed, tiers, roots, leaves, "
+        "max_parents, apart; or Tetrad's, or GOBNILP's constraints",
     )
     for name, text in (
-        ("required", "an arc that the network must have; may be repeated"),
+        ("required", "an arc that the network must have, or a table of such (.csv, .tsv, .txt); may be repeated"),
         ("forbidden", "an arc that it must not have; may be repeated"),
         ("allowed", "a pair that an arc may join, either way; if there are any, no others; may be repeated"),
     ):
-        known.add_argument(f"--{name}", metavar="PARENT,CHILD", type=_arc, action="append", help=text)
+        known.add_argument(f"--{name}", metavar="PARENT,CHILD|FILE", type=_arc, action="append", help=text)
     known.add_argument(
         "--tier",
         metavar="NAME,...",
@@ -150,6 +153,13 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
     known.add_argument("--leaves", metavar="NAME,...", type=_names, help="variables without children")
     known.add_argument(
         "--max-parents-of", metavar="NAME=K,...", type=_limits, help="at most K parents for each of these variables"
+    )
+    known.add_argument(
+        "--apart",
+        metavar="NAME,...",
+        type=_names,
+        action="append",
+        help="variables no two of which an arc joins, such as those of a tier; may be repeated",
     )
 
 
@@ -211,13 +221,14 @@ def claim_of(given: argparse.Namespace) -> Claim:
     contradicts itself."""
     score_named(given.score, given.ess)
     own = Knowledge(
-        required=tuple(given.required or ()),
-        forbidden=tuple(given.forbidden or ()),
-        allowed=tuple(given.allowed or ()),
+        required=_arcs(given.required),
+        forbidden=_arcs(given.forbidden),
+        allowed=_arcs(given.allowed),
         tiers=tuple(given.tier or ()),
         roots=given.roots or (),
         leaves=given.leaves or (),
         max_parents=given.max_parents_of or (),
+        apart=tuple(given.apart or ()),
     )
     if given.knowledge is not None:
         from extbnsl.formats.knowledge_file import read_knowledge
@@ -225,6 +236,19 @@ def claim_of(given: argparse.Namespace) -> Claim:
         own = own.joined(read_knowledge(given.knowledge))
     own.check()
     return Claim(given.score, given.max_parents, given.ess, own)
+
+
+def _arcs(given: Sequence[tuple[str, str] | Path] | None) -> tuple[tuple[str, str], ...]:
+    """The arcs of an option, those of the files among them."""
+    found: list[tuple[str, str]] = []
+    for one in given or ():
+        if isinstance(one, Path):
+            from extbnsl.formats.knowledge_lines import read_arcs
+
+            found += read_arcs(one)
+        else:
+            found.append(one)
+    return tuple(found)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -291,11 +315,16 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _arc(text: str) -> tuple[str, str]:
+def _arc(text: str) -> tuple[str, str] | Path:
+    """An arc, or the file of a table of arcs."""
     names = _names(text)
+    if len(names) == 1 and Path(text).suffix.lower() in TABLES:
+        return Path(text)
     if len(names) != 2:
-        quoted = "names with commas stand in double quotes"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a parent and a child with a comma between them; {quoted}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a parent and a child with a comma between them; names with commas stand in double "
+            f"quotes, and the name of a table of arcs ends in {', '.join(TABLES)}"
+        )
     return names[0], names[1]
 
 

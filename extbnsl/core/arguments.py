@@ -2,7 +2,6 @@
 the packages that it takes, which need not be installed.
 """
 
-import csv
 import importlib
 from pathlib import Path
 from typing import Any
@@ -59,6 +58,8 @@ def imported(module: str, who: str | Mention, package: str) -> Any:
 def texts_of(text: str) -> tuple[str, ...]:
     """The texts of a list that has commas between them, as options take it: double quotes keep a comma in a text, as in
     CSV, and each run of white space is one space."""
+    import csv
+
     parts = next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])
     return tuple(part.strip() for part in parts)
 

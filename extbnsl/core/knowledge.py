@@ -3,19 +3,18 @@
 Light: the command line imports this for the value.
 """
 
-import fnmatch
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from extbnsl.core.arguments import check_whole
 from extbnsl.core.codec import Whole, decode_some, encode
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 
+T = TypeVar("T")
 Arc = tuple[str, str]  # parent, child
 SHOWN = 5  # names in a sentence
 MOST_ARCS = 1_000_000  # that two patterns or groups stand for: each is told in the result
@@ -89,22 +88,18 @@ class Knowledge:
         if all(name in there for _, name in self._named()):
             return self
         meant = _Names(names)
-        found: dict[str, Any] = {
-            key: [
-                pair for one in getattr(self, key) for pair in pairs(key, meant(key, one[0]), meant(key, one[1]), one)
-            ]
-            for key in ARCS
-        }
+        found: dict[str, Any] = {}
+        for key in ARCS:
+            told = ((one, meant(key, one[0]), meant(key, one[1])) for one in getattr(self, key))
+            found[key] = _once(arc for one, parents, children in told for arc in pairs(key, parents, children, one))
         for key in NAMES:
-            found[key] = [own for name in getattr(self, key) for own in meant(key, name)]
+            found[key] = _once(own for name in getattr(self, key) for own in meant(key, name))
         for key in GROUPS:
-            groups = ([own for name in group for own in meant(key, name)] for group in getattr(self, key))
-            found[key] = [tuple(dict.fromkeys(group)) for group in groups]
+            found[key] = tuple(_once(own for name in group for own in meant(key, name)) for group in getattr(self, key))
         limits: dict[str, int] = {}
         for name, most in self.max_parents:
             limits |= {own: min(most, limits.get(own, most)) for own in meant("max_parents", name)}
-        parts = {key: tuple(dict.fromkeys(own)) for key, own in found.items()}
-        return Knowledge(**parts, max_parents=tuple(limits.items()))
+        return Knowledge(**found, max_parents=tuple(limits.items()))
 
     def check(self) -> None:
         """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
@@ -196,13 +191,16 @@ class Knowledge:
         """What both say; InputError if both have tiers."""
         if self.tiers and other.tiers:
             raise InputError("There are two orders of tiers: give one.")
-        both = {
-            one.name: tuple(dict.fromkeys(getattr(self, one.name) + getattr(other, one.name))) for one in fields(self)
-        }
+        both = {one.name: _once(getattr(self, one.name) + getattr(other, one.name)) for one in fields(self)}
         return Knowledge(**both)
 
 
 NOTHING = Knowledge()
+
+
+def _once(values: Iterable[T]) -> tuple[T, ...]:
+    """The values without those that are there already."""
+    return tuple(dict.fromkeys(values))
 
 
 class _Names:
@@ -221,7 +219,9 @@ class _Names:
         alike = self._alike.get(_spelled(name), ())
         if len(alike) == 1:
             return alike
-        if found := [own for own in self._names if fnmatch.fnmatchcase(own, name)]:
+        from fnmatch import fnmatchcase
+
+        if found := [own for own in self._names if fnmatchcase(own, name)]:
             return found
         what = f"no variable fits {name!r}" if set("*?[") & set(name) else f"there is no variable {name!r}"
         raise InputError(f"{key}: {what}{_did_you_mean(name, self._names)}", names=[name])
@@ -229,7 +229,9 @@ class _Names:
 
 def _spelled(name: str) -> str:
     """A name without what the same text may have in different files."""
-    return " ".join(unicodedata.normalize("NFC", name).split())
+    from unicodedata import normalize
+
+    return " ".join(normalize("NFC", name).split())
 
 
 def pairs(key: str, parents: Sequence[str], children: Sequence[str], told: Arc | None = None) -> list[Arc]:

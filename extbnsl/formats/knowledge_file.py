@@ -1,34 +1,32 @@
-"""Knowledge in a YAML or CSV file.
+"""Knowledge from outside: in a file of YAML or of another kind, and as what callers in Python give.
 
     required: [[smoke, lung]]            forbidden: [[dysp, xray]]
     tiers: [[asia, smoke], [tub, lung]]  roots: [asia]     leaves: [xray]
     max_parents: {dysp: 2}               allowed: [[smoke, lung], [smoke, bronc]]
+    apart: [[asia, smoke]]
 
 A CSV file has one line for each fact, `kind,first,second`: required, forbidden or allowed with parent and child, tier
-with its number and a variable, root or leaf with a variable, max_parents with a variable and a number. Its first line
-may have these words.
+or apart with the number of a set and a variable of it, root or leaf with a variable, max_parents with a variable and a
+number. Its first line may have these words. `knowledge_lines` reads it, and files of other programs.
 """
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+import glob
+from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from extbnsl.core.arguments import written_number
+from extbnsl.core.arguments import path_of
 from extbnsl.core.codec import MOST
 from extbnsl.core.errors import InputError
-from extbnsl.core.knowledge import Knowledge
+from extbnsl.core.knowledge import ARCS, Knowledge
 from extbnsl.files.atomic import read_given
 from extbnsl.files.yaml_file import MOST_BYTES, FileError, error_of, problems_of, read_yaml, spelled, told
+from extbnsl.formats.knowledge_lines import read_arcs, read_lines
 
-NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves or max_parents."
-ARCS = ("required", "forbidden", "allowed")
-SHOWN = 60  # characters of what is no number
-PLURALS = {"root": "roots", "leaf": "leaves"}
-KINDS = (*ARCS, "tier", *PLURALS, "max_parents")
+NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves, max_parents or apart."
 
 Name = Annotated[StrictStr, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 Arcs = list[Annotated[list[Name], Field(min_length=2, max_length=2)]]
@@ -47,15 +45,17 @@ class KnowledgeFile(BaseModel):
     roots: list[Name] = []
     leaves: list[Name] = []
     max_parents: dict[str, Most] = {}
+    apart: list[list[Name]] = []
 
 
 def read_knowledge(path: Path) -> Knowledge:
-    """The knowledge in a file, CSV if its name ends so, or else YAML.
+    """The knowledge in a file, of whichever kind its first line is: CSV, Tetrad's, GOBNILP's, or else YAML.
 
     FileError with all that is wrong with it, InputError if it contradicts itself; whether there are such variables, the
     data say.
     """
-    found = _read_csv(path) if path.suffix.lower() == ".csv" else _read_yaml(path)
+    document = read_lines(path, read_given(path, MOST_BYTES))
+    found = _read_yaml(path) if document is None else _knowledge(document)
     try:
         found.check()
     except InputError as error:
@@ -64,12 +64,101 @@ def read_knowledge(path: Path) -> Knowledge:
 
 
 def knowledge_of(given: Mapping[str, Any]) -> Knowledge:
-    """The knowledge of a mapping with the keys of the file; InputError, with all that is wrong with it."""
+    """The knowledge of a mapping with the keys of the file, in which the path of a table may stand for its arcs, or
+    with the names that pgmpy has for them; InputError, with all that is wrong with it."""
+    if any(name in given for name in PGMPY):
+        given = _as_pgmpy_means(given)
+    tables = {key: list(map(list, read_arcs(Path(own)))) for key, own in given.items() if _is_table(key, own)}
     try:
-        return Knowledge.from_document(KnowledgeFile.model_validate(dict(given)).model_dump())
+        return _knowledge(dict(given) | tables)
     except ValidationError as error:
         wrong = problems_of(error.errors(include_url=False), NO_SUCH_KEY)
         raise InputError("\n".join(f"knowledge: {spelled(one.key)}: {one.sentence}" for one in wrong)) from None
+
+
+def knowledge_given(given: Any) -> Knowledge:
+    """The knowledge that a caller in Python gives: a Knowledge, a mapping as of `knowledge_of`, the path of a file, an
+    object such as pgmpy's ExpertKnowledge; InputError if it is none."""
+    if isinstance(given, Knowledge):
+        return given
+    if isinstance(given, Mapping):
+        return knowledge_of(given)
+    if isinstance(given, str | PathLike):
+        return read_knowledge(path_of(given, "knowledge"))
+    if not any(hasattr(given, name) for name in PGMPY):
+        raise InputError(
+            f"knowledge: {type(given).__name__} is none; give a dict with required, forbidden, tiers, ..., a file of "
+            "these, or an object with required_edges, forbidden_edges, temporal_order or search_space."
+        )
+    return knowledge_of(_attributes(given))
+
+
+# What pgmpy calls the parts of knowledge: ExpertKnowledge, and HillClimbSearch before there was that.
+PGMPY = {
+    "required_edges": "required",
+    "fixed_edges": "required",
+    "forbidden_edges": "forbidden",
+    "black_list": "forbidden",
+    "search_space": "allowed",
+    "white_list": "allowed",
+    "temporal_order": "tiers",
+    "root_nodes": "roots",
+}
+DERIVED = "temporal_ordering"  # pgmpy makes it of temporal_order
+
+
+def _attributes(given: Any) -> dict[str, Any]:
+    """What an object says: its public attributes, but for methods of its class."""
+    own = getattr(given, "__dict__", {})
+    values = {name: getattr(given, name) for name in dir(given) if not name.startswith("_")}
+    if "temporal_order" in values:
+        values.pop(DERIVED, None)
+    return {name: value for name, value in values.items() if name in own or not callable(value)}
+
+
+def _as_pgmpy_means(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping of pgmpy's names with the keys of the file. There the arcs of a search space are directed, an empty one
+    is none, and no name is a pattern; InputError for a name that has something to say and is not known."""
+    found: dict[str, Any] = {}
+    for name, own in given.items():
+        if own is None or (hasattr(own, "__len__") and len(own) == 0):
+            if name == "white_list" and own is not None:
+                found["apart"] = [["*"]]  # it was: no arc at all
+            continue
+        if name not in PGMPY:
+            known = ", ".join(PGMPY)
+            raise InputError(
+                f"knowledge: {name!r} cannot be kept to here; of pgmpy's names there are {known}. Say it by these, and "
+                "leave it out.",
+                names=[name],
+            )
+        if not isinstance(own, Iterable) or isinstance(own, str):
+            raise InputError(f"knowledge: {name} is {own!r}, which is no list.", names=[name], value=own)
+        found.setdefault(PGMPY[name], []).extend(_plain(own))
+    found["tiers"] = [tier for tier in found.get("tiers", []) if tier]
+    space = found.get("allowed", [])
+    arcs = {tuple(arc) for arc in space}
+    back = [arc[::-1] for arc in space if tuple(arc[::-1]) not in arcs]
+    return found | {"forbidden": [*found.get("forbidden", []), *back]}
+
+
+def _plain(value: Any) -> Any:
+    """A value of lists, in which a name stands for itself alone; sets in the order of their texts."""
+    if isinstance(value, str):
+        return glob.escape(value)
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
+    if isinstance(value, Iterable):
+        return [_plain(part) for part in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+def _is_table(key: str, value: Any) -> bool:
+    return key in ARCS and isinstance(value, str | PathLike)
+
+
+def _knowledge(document: Mapping[str, Any]) -> Knowledge:
+    return Knowledge.from_document(KnowledgeFile.model_validate(document).model_dump())
 
 
 def _read_yaml(path: Path) -> Knowledge:
@@ -79,54 +168,9 @@ def _read_yaml(path: Path) -> Knowledge:
         raise FileError([told(path, None, (), "It holds no knowledge: a mapping with required, forbidden, tiers, ...")])
     problems = list(located.problems)
     try:
-        found = KnowledgeFile.model_validate(value)
+        found = _knowledge(value)
     except ValidationError as error:
         problems += problems_of(error.errors(include_url=False), NO_SUCH_KEY)
     if problems:
         raise error_of(path, located, problems)
-    return Knowledge.from_document(found.model_dump())
-
-
-def _read_csv(path: Path) -> Knowledge:
-    try:
-        text = read_given(path, MOST_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError([told(path, None, (), "It is no text in UTF-8.")]) from error
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    found: dict[str, Any] = {key: [] for key in (*ARCS, *PLURALS.values())} | {"tiers": {}, "max_parents": {}}
-    problems = []
-    try:
-        for fields in reader:
-            if wrong := _take([field.strip() for field in fields], reader.line_num, found):
-                problems.append(told(path, reader.line_num, (), wrong))
-    except csv.Error as error:
-        raise FileError([told(path, reader.line_num, (), f"It is no CSV ({error}).")]) from error
-    if problems:
-        raise FileError(problems)
-    tiers = [names for _, names in sorted(found["tiers"].items())]
-    return Knowledge.from_document(KnowledgeFile(**found | {"tiers": tiers}).model_dump())
-
-
-def _take(fields: Sequence[str], line: int, found: dict[str, Any]) -> str | None:
-    """Add what a line says to what a file in YAML would say, but tiers by their numbers; or else what is wrong."""
-    kind, *rest = fields or [""]
-    rest = [field for field in rest if field]
-    if (not kind and not rest) or (line == 1 and kind == "kind"):
-        return None
-    if kind not in KINDS:
-        return f"{kind!r} is none of {', '.join(KINDS)}."
-    if len(rest) != (1 if kind in PLURALS else 2):
-        wanted = "a variable" if kind in PLURALS else "two more fields"
-        return f"{kind!r} needs {wanted}; names with commas go in quotes."
-    if kind in ARCS or kind in PLURALS:
-        found[PLURALS.get(kind, kind)].append(rest if kind in ARCS else rest[0])
-        return None
-    text, name = rest if kind == "tier" else rest[::-1]
-    number = written_number(text)
-    if number is None:
-        return f"{text[:SHOWN]!r} is not a whole number of at least 0."
-    if kind == "tier":
-        found["tiers"].setdefault(number, []).append(name)
-    elif (limit := found["max_parents"].setdefault(name, number)) != number:
-        return f"{name!r} has the limit {limit} already; leave one of them out."
-    return None
+    return found

@@ -11,13 +11,12 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.core.arguments import path_of, plain
+from extbnsl.core.arguments import plain
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import OF_FILES, DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.core.keywords import keywords, without
-from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.options import Declared, Option, Options, declared, made_of
 from extbnsl.core.sentences import Sentence
 from extbnsl.kbest.scope import ALL, Scope
@@ -242,8 +241,12 @@ def _told_in_python() -> Iterator[None]:
 
 def _claim_from(options: Mapping[str, Any]) -> Claim:
     """The claim that a caller asks for."""
-    ess, knowledge = plain(options["ess"]), _knowledge_given(options["knowledge"])
-    return made_of(Claim, options, score=options["score"], ess=ess, knowledge=knowledge)
+    ess, known = plain(options["ess"]), {}
+    if options["knowledge"] is not None:
+        from extbnsl.formats.knowledge_file import knowledge_given
+
+        known["knowledge"] = knowledge_given(options["knowledge"])
+    return made_of(Claim, options, score=options["score"], ess=ess, **known)
 
 
 def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores":
@@ -287,41 +290,3 @@ def _observer_from(options: Mapping[str, Any]) -> Observer:
     if callable(progress):
         return progress
     raise InputError(f"progress: {progress!r} is neither True, False nor a function that takes an event.")
-
-
-_ATTRIBUTES = {
-    "required": "required_edges",
-    "forbidden": "forbidden_edges",
-    "allowed": "search_space",
-    "tiers": "temporal_order",
-}
-
-
-def _knowledge_given(given: Any) -> Knowledge:
-    """The knowledge that is given: a Knowledge, a dict with the keys of the file, the path of one, or another package's
-    object; InputError if it is none.
-
-    An object as pgmpy's ExpertKnowledge has `required_edges`, `forbidden_edges`, `search_space` (pairs of parent and
-    child) and `temporal_order` (a list of lists); what it lacks, or has as None, says nothing.
-    """
-    from extbnsl.formats.knowledge_file import knowledge_of, read_knowledge
-
-    if given is None:
-        return NOTHING
-    if isinstance(given, Knowledge):
-        return given
-    if isinstance(given, Mapping):
-        return knowledge_of(given)
-    if isinstance(given, str | PathLike):
-        return read_knowledge(path_of(given, "knowledge"))
-    if not any(hasattr(given, name) for name in _ATTRIBUTES.values()):
-        raise InputError(
-            f"knowledge: {type(given).__name__} is none; give a dict with required, forbidden, tiers, ..., a file of "
-            "these, or an object with required_edges, forbidden_edges, temporal_order or search_space."
-        )
-    found: dict[str, Any] = {}
-    for key, name in _ATTRIBUTES.items():
-        own = getattr(given, name, None)
-        if own is not None and len(own) > 0:
-            found[key] = [list(part) if isinstance(part, list | tuple | set | frozenset) else part for part in own]
-    return knowledge_of(found)

@@ -134,7 +134,7 @@ def _clauses(question: Question) -> Iterator[str]:
     for group in known.apart[:MOST_NAMES]:
         yield f"no arc joins two of {_variables(group, names)}"
     if len(known.apart) > MOST_NAMES:
-        yield f"and none two of one of {len(known.apart) - MOST_NAMES:,} more sets"
+        yield f"no arc joins two of one of {len(known.apart) - MOST_NAMES:,} more sets"
 
 
 def knowledge_told(question: Question) -> str | None:

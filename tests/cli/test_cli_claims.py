@@ -77,6 +77,52 @@ def test_double_quotes_keep_a_comma_in_a_name():
     }
 
 
+PATTERNS = ["--roots", "as*", "--tier", "asia,smoke", "--tier", "[!as]*", "--apart", "[!as]*", "--apart", "asia,smoke"]
+PATTERNS += ["--forbidden", "smoke,b*", "--max-parents-of", "*=3,dysp=2", "--forbidden", "black.csv"]
+BLACK_LIST = '"","from","to"\n"1","smoke","lu*"\n"2","asia","xray"\n'
+LATER = ["tub", "lung", "bronc", "either", "xray", "dysp"]
+EXPANDED = {
+    "forbidden": [["smoke", "bronc"], ["smoke", "lung"], ["asia", "xray"]],
+    "tiers": [["asia", "smoke"], LATER],
+    "roots": ["asia"],
+    "max_parents": dict.fromkeys(["asia", "tub", "smoke", "lung", "bronc", "either", "xray"], 3) | {"dysp": 2},
+    "apart": [LATER, ["asia", "smoke"]],
+}
+
+
+def test_a_claim_has_names_in_place_of_patterns_whatever_goes_on_from_it(capsys):
+    Path("black.csv").write_text(BLACK_LIST)
+    with sized({"commits.COMMIT_SECONDS": -1.0}), stopped_by(lambda interrupts: "interrupted"):
+        assert main(["solve", str(ASIA), *PATTERNS]) == 10
+    assert "knowledge    3 forbidden arcs, 2 tiers, 1 root, 8 limits, 2 sets without arcs" in capsys.readouterr().out
+    assert result()["knowledge"] == EXPANDED
+    Path("black.csv").unlink()
+    assert main(["resume", "asia.run"]) == 0
+    document = result()
+    assert (document["knowledge"], document["status"]) == (EXPANDED, "optimal")
+    assert all({*own} <= {"asia", "smoke"} for own in document["parents"].values())
+    assert not {"smoke"} & {*document["parents"]["lung"], *document["parents"]["bronc"]}
+    Path("known.yaml").write_text(
+        "apart: [['[!as]*'], [smoke, asia]]\nroots: [as*]\nmax_parents: {'*': 3, dysp: 2}\n"
+        "forbidden: [[smoke, '[bl]*'], [asia, xray]]\ntiers: [[asia, smoke], ['[!as]*']]\n"
+    )
+    capsys.readouterr()
+    assert main(["verify", "asia.run", str(ASIA), "--require", "knowledge=known.yaml"]) == 0
+    assert "no arc joins two of all variables but asia, smoke; no arc joins two of asia, smoke" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_a_file_of_tetrad_is_knowledge():
+    Path("tetrad.txt").write_text("/knowledge\naddtemporal\n0* asia smoke\n1 lung\n\nrequiredirect\nasia lung\n")
+    assert main(["solve", str(ASIA), "--knowledge", "tetrad.txt", "--apart", "lung,xray"]) == 0
+    assert result()["knowledge"] == {
+        "required": [["asia", "lung"]],
+        "tiers": [["asia", "smoke"], ["lung"]],
+        "apart": [["lung", "xray"], ["asia", "smoke"]],
+    }
+
+
 def test_options_and_a_file_add_up():
     Path("known.yaml").write_text("forbidden: [[asia, smoke]]\ntiers: [[asia, smoke], [tub, lung, bronc]]\n")
     rest = [*KNOWN[:4], *KNOWN[10:]]
@@ -99,6 +145,12 @@ def test_what_cannot_be_is_refused_before_anything_is_written(capsys, command):
         (["--max-parents-of", "asia"], "'asia' is not a list of names, each with = and a whole number"),
         (["--tier", "asia,,tub"], "'asia,,tub' has an empty name"),
         (["--roots", " "], "' ' has an empty name"),
+        (["--leaves", "q*"], "leaves: no variable fits 'q*'; there are 'asia', 'tub'"),
+        (["--required", "[lt]u*,*u[bn]*"], "The required arcs make a cycle"),
+        (["--required", "asia,lung", "--apart", "*"], "is required, but both are in a set without arcs"),
+        (["--tier", "asia", "--tier", "a*"], "tiers: 'asia' is there twice"),
+        (["--forbidden", "nowhere.csv"], "nowhere.csv cannot be read (No such file or directory)"),
+        (["--allowed", "known.csv"], "known.csv:1: 3 fields, where an arc has a parent and a child: 'tier,1,asia'"),
         (["--required", '"asia,tub"'], "is not a parent and a child with a comma between them; names with commas"),
         (["--ess", "1"], "ess: the score 'mdl' has no equivalent sample size"),
         (

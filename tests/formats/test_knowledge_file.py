@@ -14,6 +14,7 @@ WHOLE = Knowledge(
     roots=("a",),
     leaves=("1",),
     max_parents=(("b", 2),),
+    apart=(("c", "f"), ("d, e", "f")),
 )
 YAML = """\
 required: [[a, b]]
@@ -24,6 +25,7 @@ tiers: [[a, f], [b]]
 roots: [a]
 leaves: [1]
 max_parents: {b: 2}
+apart: [[c, f], ["d, e", f]]
 """
 CSV = """\
 kind,first,second
@@ -37,7 +39,12 @@ allowed,b,c
 root,a
 tier,2,f
 leaf,1,
+apart,2,"d, e"
 max_parents,b,2
+apart,1,c
+# in no table
+apart,1,f
+apart,2,f
 """
 
 
@@ -47,7 +54,19 @@ def written(folder, text, name="known.yaml"):
     return path
 
 
-@pytest.mark.parametrize(("name", "text"), [("known.yaml", YAML), ("known.yml", YAML), ("KNOWN.CSV", CSV)])
+NUMBERED = "".join(f'"{i or ""}",{line}\n' for i, line in enumerate(filter(None, CSV.split("\n"))) if "#" not in line)
+SEMICOLONS = CSV.replace('"d, e"', "DE").replace(",", ";").replace("DE", "d, e")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("known.yaml", YAML), ("known.yml", YAML), ("known", YAML.encode("utf-8-sig")), ("known.txt", YAML)),
+        *(("KNOWN.CSV", CSV), ("known.txt", CSV), ("known.csv", SEMICOLONS), ("known", CSV.split("\n", 1)[1])),
+        ("known.csv", CSV.replace("\n", "\r\n").encode("utf-8-sig")),
+        ("known.txt", NUMBERED),
+    ],
+)
 def test_a_file_says_all_that_can_be_known(tmp_path, name, text):
     assert read_knowledge(written(tmp_path, text, name)) == WHOLE
 

@@ -160,6 +160,26 @@ class Expert:
     search_space = [("v0", "v1"), ("v1", "v2"), ("v0", "v2")]  # noqa: RUF012
 
 
+def test_python_has_names_in_place_of_patterns():
+    dataset, _ = drawn(2, 4, 50, None)
+    known = {"roots": ["v[02]"], "apart": [["v[!0]"]], "max_parents": {"v*": 1}}
+    names = Knowledge(
+        roots=("v0", "v2"), apart=(("v1", "v2", "v3"),), max_parents=tuple((name, 1) for name in dataset.names)
+    )
+    for found in (
+        extbnsl.learn(dataset, knowledge=known),
+        extbnsl.learn(dataset, knowledge=known, method="astar"),
+        extbnsl.k_best(dataset, 3, knowledge=known),
+        extbnsl.order(dataset, dataset.names, knowledge=known),
+        extbnsl.approximate(dataset, time=1, knowledge=known),
+    ):
+        assert found.knowledge == names
+        assert all({*own} <= {"v0"} for own in found.parents.values())
+    assert {parent for one in extbnsl.best_first(dataset, knowledge=known) for parent, _ in one.network.arcs()} <= {0}
+    with pytest.raises(InputError, match="roots: no variable fits 'w"):
+        extbnsl.best_first(dataset, knowledge={"roots": ["w*"]})
+
+
 def test_python_takes_knowledge_of_any_kind(tmp_path):
     dataset, _ = drawn(2, 3, 50, None)
     (tmp_path / "known.yaml").write_text("required: [[v0, v1]]\n")

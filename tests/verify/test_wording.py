@@ -56,6 +56,16 @@ def question(limit=None, **knowledge):
         ),
         (None, {"allowed": [("asia", "tub")]}, " in which arcs join asia - tub alone"),
         (None, {"tiers": [NAMES[:2], NAMES[2:]]}, " in which no arc goes back in 2 tiers"),
+        (
+            None,
+            {"apart": [NAMES[:2], NAMES]},
+            f" in which no arc joins two of asia, tub; no arc joins two of all {len(NAMES)} variables",
+        ),
+        (
+            None,
+            {"apart": [NAMES[:2]] * 13},
+            " in which " + 10 * "no arc joins two of asia, tub; " + "no arc joins two of one of 3 more sets",
+        ),
     ],
 )
 def test_among_which_networks_in_words(limit, knowledge, said):
@@ -70,6 +80,10 @@ def test_knowledge_is_told_in_full_with_a_digest():
     assert knowledge_told(question()) is None
     said = told(required=(("asia", "tub"),), tiers=(NAMES[:1], NAMES[1:3]), max_parents=(("lung", 2),))
     assert said.startswith("required asia -> tub; tiers asia < tub, smoke; max_parents lung=2 (digest ")
+
+
+def test_sets_without_arcs_are_told():
+    assert told(apart=(("asia", "tub"), ("lung", "tub"))).startswith("apart (asia, tub), (lung, tub) (digest ")
 
 
 def test_what_is_not_said_of_much_knowledge_is_in_the_digest():
@@ -90,6 +104,7 @@ def test_the_digest_is_of_what_knowledge_says():
         replace(one, roots=("a",)),
         replace(one, leaves=("a",)),
         replace(one, max_parents=(("a", 1),)),
+        replace(one, apart=(("a", "b"),)),
     ):
         assert knowledge_digest(one) != knowledge_digest(other)
 
