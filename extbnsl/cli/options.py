@@ -221,9 +221,9 @@ def claim_of(given: argparse.Namespace) -> Claim:
     contradicts itself."""
     score_named(given.score, given.ess)
     own = Knowledge(
-        required=_arcs(given.required),
-        forbidden=_arcs(given.forbidden),
-        allowed=_arcs(given.allowed),
+        required=_arcs(given.required, "required"),
+        forbidden=_arcs(given.forbidden, "forbidden"),
+        allowed=_arcs(given.allowed, "allowed"),
         tiers=tuple(given.tier or ()),
         roots=given.roots or (),
         leaves=given.leaves or (),
@@ -238,14 +238,14 @@ def claim_of(given: argparse.Namespace) -> Claim:
     return Claim(given.score, given.max_parents, given.ess, own)
 
 
-def _arcs(given: Sequence[tuple[str, str] | Path] | None) -> tuple[tuple[str, str], ...]:
-    """The arcs of an option, those of the files among them."""
+def _arcs(given: Sequence[tuple[str, str] | Path] | None, option: str) -> tuple[tuple[str, str], ...]:
+    """The arcs that are given to an option, those of files among them."""
     found: list[tuple[str, str]] = []
     for one in given or ():
         if isinstance(one, Path):
             from extbnsl.formats.knowledge_lines import read_arcs
 
-            found += read_arcs(one)
+            found += read_arcs(one, option)
         else:
             found.append(one)
     return tuple(found)

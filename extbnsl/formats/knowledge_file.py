@@ -68,7 +68,7 @@ def knowledge_of(given: Mapping[str, Any]) -> Knowledge:
     with the names that pgmpy has for them; InputError, with all that is wrong with it."""
     if any(name in given for name in PGMPY):
         given = _as_pgmpy_means(given)
-    tables = {key: list(map(list, read_arcs(Path(own)))) for key, own in given.items() if _is_table(key, own)}
+    tables = {key: list(map(list, read_arcs(Path(own), key))) for key, own in given.items() if _is_table(key, own)}
     try:
         return _knowledge(dict(given) | tables)
     except ValidationError as error:

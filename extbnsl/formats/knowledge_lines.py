@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from extbnsl.core.arguments import written_number
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import in_full
 from extbnsl.core.knowledge import ARCS, Arc, pairs
 from extbnsl.files.atomic import read_given
 from extbnsl.files.yaml_file import FileError, told
@@ -53,11 +55,12 @@ def read_lines(path: Path, content: bytes) -> Document | None:
     return None
 
 
-def read_arcs(path: Path) -> tuple[Arc, ...]:
+def read_arcs(path: Path, kind: str) -> tuple[Arc, ...]:
     """The arcs (parent, child) of a table: two columns, parents first, between commas, semicolons, tabs or blanks.
+    kind: what they are, one of ARCS.
 
     The first line may name the columns, and the first column may number the rows, as R's write.csv and write.table do.
-    FileError with all that is wrong with it, InputError if it cannot be read.
+    FileError with all that is wrong with it, InputError if it cannot be read, or if no arc is allowed.
     """
     rows = list(_rows(path, _text(path, read_given(path, MOST_TABLE))))
     head = rows[0][1] if rows else []
@@ -68,11 +71,14 @@ def read_arcs(path: Path) -> tuple[Arc, ...]:
     def take(fields: Sequence[str]) -> str | None:
         own = fields[1:] if numbered and len(fields) == 3 else fields
         if len(own) != 2 or not all(own):
-            return f"{len(own)} fields, where an arc has a parent and a child: {','.join(fields)[:SHOWN]!r}."
+            what = f"{in_full(len(own), 'field')}, where an arc has a parent and a child"
+            return f"{what}: {','.join(fields)[:SHOWN]!r}; leave other columns out."
         found.append((own[0], own[1]))
         return None
 
     _taken(path, rows[1:] if headed or (numbered and len(head) == 3) else rows, take)
+    if not found and kind == "allowed":  # which would say nothing, and not that there is no arc
+        raise InputError(f"{path} has no arc, so that none were allowed; to say this, give all variables to --apart.")
     return tuple(found)
 
 
@@ -211,7 +217,8 @@ class _Tetrad:
             self._causes = None
             return None
         if len(names) != 2:
-            return f"{len(names)} names, where an arc has a parent and a child; names with blanks go in double quotes."
+            what = f"{in_full(len(names), 'name')}, where an arc has a parent and a child"
+            return f"{what}; names with blanks go in double quotes."
         self._found[kind].append(names)
         return None
 

@@ -104,6 +104,7 @@ TYPED = (  # and what the command is given
     ("resume our", ["resume", "our run"]),
     ("solve my\\ set.csv --run-dir our", ["solve", "my set.csv", "--run-dir", "our run"]),
     ("solve my\\ set.csv --knowledge a", ["solve", "my set.csv", "--knowledge", "a'b.csv"]),
+    ("solve my\\ set.csv --forbidden a", ["solve", "my set.csv", "--forbidden", "a'b.csv"]),
     ("solve my\\ set.csv --method gob", ["solve", "my set.csv", "--method", "gobnilp"]),
 )
 

@@ -78,7 +78,7 @@ def test_a_tier_that_can_cause_the_next_one_alone(tmp_path):
             "addtemporal\nfirst a\nforbiddirect\na\na b c\n",
             [
                 "known.txt:2: 'first' is no number of a tier, such as 1 or 1*",
-                "known.txt:4: 1 names, where an arc has a parent and a child",
+                "known.txt:4: 1 name, where an arc has a parent and a child",
                 "known.txt:5: 3 names, where",
             ],
         ),
@@ -139,9 +139,10 @@ WORDS += ["tier,", "apart,1,", "required,", "from,to\n", "roots: "]
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join), st.sampled_from(["k.csv", "k.txt", "k.yaml"]))
 def test_any_text_is_knowledge_or_refused_in_a_sentence(tmp_path, text, name):
     path = written(tmp_path, text.encode("latin-1"), name)
-    for read in (read_knowledge, read_arcs):
-        with contextlib.suppress(InputError):
-            read(path)
+    with contextlib.suppress(InputError):
+        read_knowledge(path)
+    with contextlib.suppress(InputError):
+        read_arcs(path, "allowed")
 
 
 ARCS = (("smoke", "dis"), ("age, years", "x"))
@@ -165,15 +166,17 @@ R_CSV = '"","from","to"\n"1","smoke","dis"\n"2","age, years","x"\n'
     ],
 )
 def test_a_table_of_arcs_is_read(tmp_path, text):
-    assert read_arcs(written(tmp_path, text)) == ARCS
+    assert read_arcs(written(tmp_path, text), "required") == ARCS
     assert knowledge_of({"forbidden": tmp_path / "known.txt", "required": [["a", "b"]]}) == Knowledge(
         required=(("a", "b"),), forbidden=ARCS
     )
 
 
 def test_an_empty_table_has_no_arcs(tmp_path):
-    assert read_arcs(written(tmp_path, "")) == ()
-    assert read_arcs(written(tmp_path, "from,to\n")) == ()
+    for text in ("", "from,to\n", '"","from","to"\n'):
+        assert read_arcs(written(tmp_path, text), "required") == read_arcs(tmp_path / "known.txt", "forbidden") == ()
+        with pytest.raises(InputError, match=r"known\.txt has no arc, so that none were allowed"):
+            read_arcs(tmp_path / "known.txt", "allowed")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +185,7 @@ def test_an_empty_table_has_no_arcs(tmp_path):
         (
             "from,to\na,b\na\na,b,0.5\nb,\n",
             [
-                "known.txt:3: 1 fields, where an arc has a parent and a child: 'a'",
+                "known.txt:3: 1 field, where an arc has a parent and a child: 'a'",
                 "known.txt:4: 3 f",
                 "known.txt:5: 2 f",
             ],
@@ -194,7 +197,7 @@ def test_an_empty_table_has_no_arcs(tmp_path):
 )
 def test_what_is_wrong_with_a_table_of_arcs_is_told(tmp_path, text, sentences):
     with pytest.raises(InputError) as error:
-        read_arcs(written(tmp_path, text))
+        read_arcs(written(tmp_path, text), "forbidden")
     for sentence in sentences:
         assert sentence in str(error.value)
 
