@@ -126,9 +126,7 @@ def add_output(parser: argparse.ArgumentParser, text: str, required: bool = Fals
 def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer, and those that say which networks there are to choose from."""
     add_options(parser, CLAIM_OPTIONS)
-    known = parser.add_argument_group(
-        "knowledge (double quotes keep a comma in a name; gene_* and [ab]? are all names that fit)"
-    )
+    known = parser.add_argument_group("knowledge (double quotes keep a comma in a name; gene_* is all that fit)")
     known.add_argument(
         "--knowledge",
         metavar="FILE",
