@@ -13,7 +13,7 @@ from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores import tallies
-from extbnsl.scores.counting import count
+from extbnsl.scores.counting import CountingTable, count, counting_space
 from extbnsl.scores.determinants import Moments, determine, moments, unexplained
 
 
@@ -21,11 +21,12 @@ def _count(records: int, states: int, tiny: bool) -> Work:
     """T of the first varsets of four, of few distinct rows or of many."""
     dataset = inputs.dataset(24, 50 if tiny else records, states)
     table = source_of(dataset, Claim()).problem(0.0).table
+    assert isinstance(table, CountingTable), "its columns are of states"
     n, size, most = table.arities.size, 4, 10 if tiny else 4000
     binomials = binomial_table(n, size)
     blocks = np.arange(-(-int(binomials[n, size]) // 64), dtype=np.uint64)
     places = np.stack((np.full(blocks.size, 2**64 - 1, np.uint64), 64 * blocks), axis=1)
-    return Work(count, [(size, 0, places, binomials, table, np.empty(most))], most)
+    return Work(count, [(size, 0, places, binomials, counting_space(table, size), np.empty(most))], most)
 
 
 def _fill(score: str, tiny: bool) -> Work:

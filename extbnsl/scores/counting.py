@@ -79,7 +79,7 @@ class Nodes(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What counting by rows works on; `counting_space` makes it.
+    """What counting by rows works on, in one thread at a time; `counting_space` makes it.
 
     ids (d,) uint32: of each entry the cell by all variables but the lowest;
     slot, hist uint32 and acc uint64, as long as there may be cells: scratch; the last two are zero between uses.
@@ -337,30 +337,34 @@ def split(top, members, ids, nodes, table, slot):
     return number(ids, entries, c, slot) if c > entries else c
 
 
-@inlined
-def counting_space(table, dropped):
-    """The space with as many nodes as `dropped` has rows, see `Nodes`, and the empty prefix on the stack."""
-    d, depth = table.weights.size, dropped.shape[0]
-    width = d * table.arities[-1] + 1  # arities ascend
-    nodes = Nodes(
-        np.empty((depth, d), np.uint32),
-        np.empty((depth, d), np.uint32),
-        np.empty((depth, d), np.uint32),
-        np.zeros(depth, np.int64),
-        np.zeros(depth, np.int64),
-        dropped,
-    )
-    for i in range(d):
-        nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], table.base[i]
-    nodes.entries[0], nodes.cells[0] = d, table.bases
+def counting_space(table: CountingTable, size: int, light: int = 0) -> Space:
+    """The space for counting varsets of this size, with `light` places for cells that are dropped, or for their sum.
+
+    It is made once and used for one task after the other: that of a million rows takes longer to make, in a hundred
+    megabytes of new pages, than to count some varsets.
+    """
+    d, depth = table.weights.size, max(1, size - 1)  # see `depth_of`
+    width = d * int(table.arities[-1]) + 1  # arities ascend
+    row, weight, cell = (np.empty((depth, d), np.uint32) for _ in range(3))
+    entries, cells = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
+    dropped = np.zeros((depth, light), np.int64) if light else np.zeros(depth)
     ids, slot, hist = np.zeros(d, np.uint32), np.empty(width, np.uint32), np.zeros(width, np.uint32)
-    return Space(nodes, table, ids, slot, hist, np.zeros(width, np.uint64))
+    return Space(Nodes(row, weight, cell, entries, cells, dropped), table, ids, slot, hist, np.zeros(width, np.uint64))
 
 
 @inlined
 def depth_of(size):
     """How many nodes a stack for varsets of this size has, the root among them: the last two variables need none."""
     return max(1, size - 1)
+
+
+@inlined
+def begin_at_root(space):
+    """Put the empty prefix on the stack: all rows, in the cells of what is part of every varset."""
+    nodes, table = space.nodes, space.table
+    for i in range(table.weights.size):
+        nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], table.base[i]
+    nodes.entries[0], nodes.cells[0] = table.weights.size, table.bases
 
 
 @inlined
@@ -446,12 +450,13 @@ def _sum_group(top, walk, wanted, space, sums):
 
 
 @njit
-def count(size, first, places, binomials, table, out):
+def count(size, first, places, binomials, space, out):
     """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i, for each i.
 
     places: which varsets are present (ranks.py). Work per prefix: a few ns per entry and lane word, one look-up per
     cell and state.
     """
-    places, binomials, table, out = borrowed((places, binomials, table, out))
-    asked, space = (size, first, places, binomials), counting_space(table, np.zeros(depth_of(size)))
-    descend(asked, True, space, _push, _sum_group, np.zeros(table.arities.size), out)
+    places, binomials, space, out = borrowed((places, binomials, space, out))
+    begin_at_root(space)
+    sums = np.zeros(space.table.arities.size)
+    descend((size, first, places, binomials), True, space, _push, _sum_group, sums, out)

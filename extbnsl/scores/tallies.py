@@ -14,8 +14,7 @@ from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import is_present, place_of, rank_without
 from extbnsl.scores.counting import (
     Space,
-    counting_space,
-    depth_of,
+    begin_at_root,
     descend,
     end_of_word,
     number,
@@ -157,15 +156,16 @@ def _fill_group(top, walk, wanted, given, figures):
 
 
 @njit
-def fill(size, first, places, below, binomials, table, form, out):
+def fill(size, first, places, below, binomials, space, form, out):
     """Fill out[i] with the figures of the present varset V of `size` >= 1 members at place first + i, for each i.
 
     places: which varsets are present (ranks.py); below: places and figures of those of one member less. Scores with a
     prior over what occurs have a figure for each subset of V that is among them: V less a child is its parent set.
     """
-    places, below, binomials, table, form, out = borrowed((places, below, binomials, table, form, out))
-    space, tally = counting_space(table, np.zeros((depth_of(size), LIGHT), np.int64)), new_tally(table.mlogm.size)
-    asked, figures = (size, first, places, binomials), np.zeros((table.arities.size, out.shape[1]))
+    places, below, binomials, space, form, out = borrowed((places, below, binomials, space, form, out))
+    begin_at_root(space)
+    tally, figures = new_tally(space.table.mlogm.size), np.zeros((space.table.arities.size, out.shape[1]))
+    asked = size, first, places, binomials
     descend(asked, form.kind != OCCURRING, _Tallies(space, form, tally, below), _push, _fill_group, figures, out)
 
 

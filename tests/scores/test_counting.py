@@ -12,7 +12,7 @@ from portions import first
 
 from extbnsl.data import distinct_rows
 from extbnsl.kernels.ranks import binomial_table
-from extbnsl.scores.counting import count, counting_table
+from extbnsl.scores.counting import count, counting_space, counting_table
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
@@ -44,7 +44,7 @@ def counted(rows, weights, arities, size, present, first, last):
     n = len(arities)
     table = counting_table(rows, weights, np.array(arities, dtype=np.int64))
     out = np.full(last - first, np.nan)
-    count(size, first, places_of(present), binomial_table(n), table, out)
+    count(size, first, places_of(present), binomial_table(n), counting_space(table, size), out)
     return out
 
 

@@ -35,7 +35,7 @@ from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required, 
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, Means
 from extbnsl.parents.pruning import merged
-from extbnsl.scores.counting import CountingTable, count
+from extbnsl.scores.counting import CountingTable, Space, count, counting_space
 from extbnsl.scores.formula import figures_of
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class _Counting:
         places = self._marked(level, last=True) if level.places is None else level.places
         found = replace(found, level=replace(level, places=places))
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
-        shared = size, places, level.alive, (level.below, level.here), self.rules, table
+        shared = size, places, level.alive, (level.below, level.here), self.rules, table, list[Space]()
         most, told = min(self.at_once, JUDGED_BYTES // (candidate * size)), (level.size, COUNT, 0, 1)
         waiting: list[Candidates] = []
         for lo, hi, candidates in self._each(_count_and_judge, found.parts, total, most, shared, told):
@@ -228,7 +228,8 @@ class _Counting:
         """T of ever more of the varsets one larger that are needed."""
         table, joint = self.problem.table, level.joint
         assert joint is not None, "a column to count into"
-        shared, told = (level.size + 1, level.places, level.here, self.rules, table), (level.size, COUNT, 0, 1)
+        shared = level.size + 1, level.places, level.here, self.rules, table, list[Space]()
+        told = level.size, COUNT, 0, 1
         total = joint.column.array().shape[0]
         for lo, hi, own in self._each(_count_joint, joint.rows, total, self.at_once, shared, told):
             self.means.shelf.touched(2 * own.nbytes)
@@ -342,20 +343,34 @@ def _count_joint(
     below: Counts,
     rules: Rules,
     table: "CountingTable | Moments",
+    spaces: list[Space],
 ) -> NDArray[np.float64]:
-    """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
+    """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less; spaces: those of
+    tasks that have ended."""
     own = np.empty(hi - lo if rules.form is None else (hi - lo, figures_of(rules.form, size)))
     if not isinstance(table, CountingTable):
         from extbnsl.scores.determinants import determine
 
         determine(size, lo, places, rules.binomials, table, own)
-    elif rules.form is None:
-        count(size, lo, places, rules.binomials, table, own)
+        return own
+    if rules.form is None:
+        space = _space(spaces, table, size)
+        count(size, lo, places, rules.binomials, space, own)
     else:
-        from extbnsl.scores.tallies import fill
+        from extbnsl.scores.tallies import LIGHT, fill
 
-        fill(size, lo, places, below, rules.binomials, table, rules.form, own)
+        space = _space(spaces, table, size, LIGHT)
+        fill(size, lo, places, below, rules.binomials, space, rules.form, own)
+    spaces.append(space)
     return own
+
+
+def _space(spaces: list[Space], *given: Any) -> Space:
+    """One of the spaces, which no other task has then, or a new one."""
+    try:
+        return spaces.pop()
+    except IndexError:
+        return counting_space(*given)
 
 
 def _count_and_judge(
@@ -367,12 +382,13 @@ def _count_and_judge(
     counts: tuple[Counts, Counts],
     rules: Rules,
     table: "CountingTable | Moments",
+    spaces: list[Space],
 ) -> Candidates:
     """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
 
     places: of the varsets of `size`; counts: of level size - 2 and of level size - 1, to which `alive` belongs.
     """
-    joint = _count_joint(lo, hi, size, places, counts[1], rules, table)
+    joint = _count_joint(lo, hi, size, places, counts[1], rules, table, spaces)
     found: Candidates = judge_last(lo, hi, size, alive, (*counts, Counts(places, joint)), rules)
     return found
 
