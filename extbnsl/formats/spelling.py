@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 Fits = Callable[[str], object]  # whose truth tells
@@ -33,7 +34,7 @@ def spelled(
 
 
 def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[str] | None = None) -> tuple[str, ...]:
-    """Distinct words for distinct `originals`: those that fit stay, in the others odd characters become '_'.
+    """Distinct words for distinct `originals`: those that fit stay, the others become similar ones, see `_stem`.
 
     `prefix` stands before a word that needs another beginning, and must fit with digits and '_' behind it; what matches
     `never` is left out of such a word. O(length of all), unless many of the words are the same.
@@ -41,10 +42,10 @@ def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[s
     taken = set(filter(fits, originals))
     last: dict[str, int] = {}  # by stem, the number of its last word
     written = []
-    for original in originals:
+    for place, original in enumerate(originals, 1):
         word = original
         if word not in taken:
-            stem = _stem(original, fits, prefix, never)
+            stem = _stem(original, fits, prefix, never) or f"{prefix}{place}"
             number = last.get(stem, 0) + 1
             while (word := stem if number == 1 else f"{stem}_{number}") in taken:
                 number += 1
@@ -55,11 +56,69 @@ def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[s
 
 
 def _stem(original: str, fits: Fits, prefix: str, never: re.Pattern[str] | None) -> str:
-    stem = re.sub(r"[^A-Za-z0-9]", "_", original)
+    """A word that fits and reads as the original does: intervals in words, letters as those of the Latin alphabet, '_'
+    for all other characters; nothing if no letter or digit is left."""
+    text = _in_ascii(_interval(original))
+    if not any(map(str.isalnum, text)):
+        return ""
+    if fits(text):
+        return text
+    stem = re.sub(r"[^A-Za-z0-9]", "_", _SIGN.sub(lambda sign: _SIGNS[sign[0]], text))
     if fits(stem):
         return stem
     stem = f"{prefix}_{stem if never is None else never.sub('', stem)}"
     return stem if fits(stem) else prefix
+
+
+_BOUND = re.compile(r"\s*(<=|>=|<|>|≤|≥)\s*(.*)", re.DOTALL)
+_INTERVAL = re.compile(r"\s*([\[(\]])\s*([^\[\](),;]+)[,;]\s*([^\[\](),;]+)([\])\[])\s*")
+_BOUNDS = {"<=": "le", "≤": "le", "<": "lt", ">=": "ge", "≥": "ge", ">": "gt"}
+_LEAST = {"[": "ge", "(": "gt", "]": "gt"}
+_MOST = {"]": "le", ")": "lt", "[": "lt"}
+_ENDLESS = re.compile(r"[+-]?(?:inf|infinity|∞)", re.IGNORECASE)
+_SIGN = re.compile(r"(?:(?<![A-Za-z0-9_])|(?<=le)|(?<=lt)|(?<=ge)|(?<=gt)|(?<=\de))[+-](?=\.?\d)")
+_SIGNS = {"-": "minus", "+": "plus"}
+
+
+def _interval(label: str) -> str:
+    """An interval in words: `<=55` is le55, `(55,67]` is gt55_le67, `>67` is gt67; what is none stays."""
+    if bound := _BOUND.fullmatch(label):
+        return f"{_BOUNDS[bound[1]]}{bound[2]}"
+    if (interval := _INTERVAL.fullmatch(label)) is None:
+        return label
+    least, most = interval[2].strip(), interval[3].strip()
+    ends = [
+        *([] if _ENDLESS.fullmatch(least) else [f"{_LEAST[interval[1]]}{least}"]),
+        *([] if _ENDLESS.fullmatch(most) else [f"{_MOST[interval[4]]}{most}"]),
+    ]
+    return "_".join(ends) or label
+
+
+_LETTER = re.compile(r"(?:LATIN|GREEK) (SMALL|CAPITAL) (?:LETTER|LIGATURE) (?:FINAL |DOTLESS )?(\w+)(?: WITH .*)?")
+
+
+def _in_ascii(text: str) -> str:
+    """A text with the letters of ASCII that Unicode names for others, without marks on them: é is e, ø is o, ß is ss,
+    β is beta; all else that is not ASCII is '_'."""
+    if text.isascii():
+        return text
+    import unicodedata  # most names need it not
+
+    letters = []
+    for character in unicodedata.normalize("NFKD", text):
+        letter = _LETTER.fullmatch(unicodedata.name(character, ""))
+        if character.casefold().isascii():
+            letters.append(character if character.isascii() else character.casefold())
+        elif letter is not None:
+            letters.append(letter[2].lower() if letter[1] == "SMALL" else letter[2].capitalize())
+        elif not unicodedata.combining(character):
+            letters.append("_")
+    return "".join(letters)
+
+
+def names_file(path: Path) -> Path:
+    """The file that tells what the names and states in an exported file were."""
+    return path.with_name(f"{path.name}.names.json")
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of one (OWASP: CSV injection)

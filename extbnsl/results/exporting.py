@@ -14,6 +14,7 @@ from extbnsl.files.atomic import encoded, write_atomically
 from extbnsl.files.names import DOCUMENT
 from extbnsl.formats.described import Described
 from extbnsl.formats.export import Written, names_text
+from extbnsl.formats.spelling import names_file
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network, cpdag
@@ -113,11 +114,6 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
         counts=states and counts,
         spreads=spreads,
     )
-
-
-def names_file(path: Path) -> Path:
-    """The file that tells what the names and states in an exported file were."""
-    return path.with_name(f"{path.name}.names.json")
 
 
 def check_free(path: Path, overwrite: bool, how: str) -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.formats.bif_writer import bif_text
+from extbnsl.formats.bif_writer import LABEL, MISREAD, bif_text
 from extbnsl.formats.described import Described, network_document
 from extbnsl.formats.dot import dot_text
+from extbnsl.formats.spelling import words
 from extbnsl.networks.network import Network
 
 NETWORK = Network(("rain", "wet grass", "variable", "X_"), ((), (0,), (0, 1), ()))
@@ -106,11 +107,16 @@ def test_bif_is_the_dialect_of_the_published_networks():
     ("names", "written"),
     [
         (("a b", "a_b", "a-b", "a.b", "a_b_2"), ["a_b_3", "a_b", "a_b_4", "a_b_5", "a_b_2"]),
-        (("", "X", "X_", "_"), ["X__2", "X", "X_", "_"]),
+        (("", "X", "X_", "_"), ["X1", "X", "X_", "_"]),
         (("my_probability", "table1", "default", "tables"), ["X_my_", "X_", "X_default", "tables"]),
         (("varivariableable", "network"), ["X", "X_"]),
-        (("1", "é", "日本", "X_1"), ["X_1_2", "_", "__", "X_1"]),
-        (('"', "\n", "}", "//", "\\"), ["_", "__2", "__3", "__", "__4"]),
+        (("1", "é", "日本", "X_1"), ["X_1_2", "e", "X3", "X_1"]),
+        (('"', "\n", "}", "//", "\\"), ["X1", "X2", "X3", "X4", "X5"]),
+        (("日本", "X1", "東京_1", "X1_2"), ["X1_3", "X1", "___1", "X1_2"]),
+        (
+            ("Zürich", "Straße", "Łódź", "ισχύς", "ıÐæﬁ²", "µ", "Zurich"),
+            ["Zurich_2", "Strasse", "Lodz", "iotasigmachiupsilonsigma", "iEthaefi2", "mu", "Zurich"],
+        ),
     ],
 )
 def test_bif_names_are_words_that_both_readers_take(names, written):
@@ -119,6 +125,29 @@ def test_bif_names_are_words_that_both_readers_take(names, written):
     labels = assert_bif_holds(network, states, random_tables(network, states))
     assert bif_text(network, states, random_tables(network, states)).isascii()
     assert list(labels) == written
+
+
+@pytest.mark.parametrize(
+    ("states", "bif", "word"),
+    [
+        (["<=55", "(55,67]", ">67"], ["le55", "gt55_le67", "gt67"], ["le55", "gt55_le67", "gt67"]),
+        (
+            ["<=-3.5", "(-3.5,1e-05]", "(1e-05,+2]", ">2"],
+            ["le-3.5", "gt-3.5_le1e-05", "gt1e-05_le+2", "gt2"],
+            ["leminus3_5", "gtminus3_5_le1eminus05", "gt1eminus05_leplus2", "gt2"],
+        ),
+        (["[1, 2)", "[2; 3]", "]3,4["], ["ge1_lt2", "ge2_le3", "gt3_lt4"], ["ge1_lt2", "ge2_le3", "gt3_lt4"]),
+        (["(-inf, 0]", "(0, inf)", "(-inf,inf)"], ["le0", "gt0", "__inf_inf_"], ["le0", "gt0", "s___inf_inf_"]),
+        (["<=50K", ">50K", "≥60", "< 5"], ["le50K", "gt50K", "ge60", "lt5"], ["le50K", "gt50K", "ge60", "lt5"]),
+        (["<=2.5", "<=25", "<=2_5"], ["le2.5", "le25", "le2_5"], ["le2_5", "le25", "le2_5_2"]),
+        (["<=5", "le5"], ["le5_2", "le5"], ["le5_2", "le5"]),
+        (["-1", "1", "+1", "a-1"], ["-1", "1", "+1", "a-1"], ["minus1", "s_1", "plus1", "a_1"]),
+    ],
+)
+def test_cut_states_are_readable(states, bif, word):
+    """In BIF, which has points and signs, and in words, as XDSL has them."""
+    assert list(words(states, LABEL.fullmatch, "s", MISREAD)) == bif
+    assert list(words(states, re.compile("[A-Za-z][A-Za-z0-9_]*").fullmatch, "s")) == word
 
 
 @settings(max_examples=50, deadline=None)
