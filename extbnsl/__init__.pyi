@@ -7,6 +7,7 @@ from typing import Any
 
 from extbnsl.core.version import __version__
 from extbnsl.data import Dataset, Reading
+from extbnsl.formats.network_reader import read_network
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.python.estimator import BayesianNetworkLearner as _Learner
 from extbnsl.results.networks import CostedNetwork
@@ -26,6 +27,7 @@ __all__ = [
     "order",
     "read_csv",
     "read_data",
+    "read_network",
     "read_scores",
 ]
 

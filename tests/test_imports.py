@@ -35,7 +35,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LIGHT = (
     *("core.errors", "core.events", "core.claims", "core.knowledge", "core.compiling"),
-    *("data", "networks.network", "formats.bif", "formats.bif_writer", "machine.budgets"),
+    *("data", "networks.network", "formats.network_reader", "formats.bif_writer", "machine.budgets"),
     *("files.atomic", "files.store", "files.manifest", "run.directory", "run.progress", "cli"),
 )
 HEAVY = ("numba", "h5py")

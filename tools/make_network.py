@@ -20,8 +20,8 @@ from extbnsl.cli.parser import Parser
 from extbnsl.cli.saying import fail
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.formats.bif import BifNetwork
 from extbnsl.formats.bif_writer import bif_text
+from extbnsl.formats.tabled import TabledNetwork
 from extbnsl.networks.network import Network
 
 ARITIES = (2, 4)  # the least and the most
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def random_network(variables: int, most_parents: int, reach: int, seed: int) -> BifNetwork:
+def random_network(variables: int, most_parents: int, reach: int, seed: int) -> TabledNetwork:
     """A network of the recipe above, its variables called X0, X1, ... and their states 0, 1, ...
 
     `reach` 0: parents come from all variables before. Raises InputError for no variable, and for more than MOST_PARENTS
@@ -59,7 +59,7 @@ def random_network(variables: int, most_parents: int, reach: int, seed: int) -> 
         rng.dirichlet(np.full(arity, SPREAD), tuple(arities[list(row)]))
         for row, arity in zip(parents, arities, strict=True)
     )
-    return BifNetwork(Network(names, parents), states, tables)
+    return TabledNetwork(Network(names, parents), states, tables)
 
 
 def _parents(

@@ -1,4 +1,4 @@
-"""Sample records from a Bayesian network in a BIF file.
+"""Sample records from a Bayesian network in a file: BIF, XMLBIF, XDSL or NET.
 
     python tools/sample_network.py alarm.bif.gz --records 1000 --seed 1 --output alarm_1000.csv
 
@@ -20,14 +20,15 @@ from extbnsl.cli.parser import Parser
 from extbnsl.cli.saying import fail, say
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.formats.bif import BifNetwork, read_bif
+from extbnsl.formats.network_reader import read_network
+from extbnsl.formats.tabled import TabledNetwork
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit code 0, or that of the failure."""
     options = _parser().parse_args(arguments)
     try:
-        source = read_bif(options.network)
+        source = read_network(options.network)
         text = csv_text(source, sample(source, options.records, options.seed))
         if options.output is None:
             say(text.removesuffix("\n"))
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def sample(source: BifNetwork, records: int, seed: int) -> NDArray[np.uint16]:
+def sample(source: TabledNetwork, records: int, seed: int) -> NDArray[np.uint16]:
     """Records drawn parents first, as codes of the states: (records, n); O(records x arity) for each variable."""
     rng = np.random.default_rng(seed)
     codes = np.zeros((records, len(source.states)), np.uint16)
@@ -51,7 +52,7 @@ def sample(source: BifNetwork, records: int, seed: int) -> NDArray[np.uint16]:
     return codes
 
 
-def csv_text(source: BifNetwork, codes: NDArray[np.uint16]) -> str:
+def csv_text(source: TabledNetwork, codes: NDArray[np.uint16]) -> str:
     """Names and records, the states by their labels."""
     columns = [np.array(labels, object)[codes[:, i]] for i, labels in enumerate(source.states)]
     text = io.StringIO()
@@ -63,7 +64,7 @@ def csv_text(source: BifNetwork, codes: NDArray[np.uint16]) -> str:
 
 def _parser() -> Parser:
     parser = Parser(prog="sample_network.py", description="Sample records from a Bayesian network.")
-    parser.add_argument("network", metavar="NETWORK", type=Path, help="a BIF file, plain or gzip")
+    parser.add_argument("network", metavar="NETWORK", type=Path, help="a BIF, XMLBIF, XDSL or NET file, plain or gzip")
     parser.add_argument("--records", metavar="N", type=whole, default=1000, help="how many (default: %(default)s)")
     parser.add_argument("--seed", metavar="S", type=whole, default=0, help="of the draws (default: %(default)s)")
     parser.add_argument("--output", metavar="FILE", type=Path, help="a CSV file (default: standard output)")

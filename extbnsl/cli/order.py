@@ -34,8 +34,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--order",
         metavar="FILE",
         required=True,
-        help="the names of all variables, one a line, parents first, or a BIF file of a network, whose order it is; - "
-        "for standard input",
+        help="the names of all variables, one a line, parents first, or a network (.bif .bifxml .xdsl .net), whose "
+        "order it is; - for standard input",
     )
     options.add_options(parser, declared(OrderMethods))
     options.add_shared(parser, "--run-dir")
@@ -51,6 +51,7 @@ def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
     from extbnsl.data.text import source_name
     from extbnsl.formats.kinds import is_score_file
+    from extbnsl.formats.network_reader import is_network_file
     from extbnsl.orders.given import positions
 
     if is_score_file(given.data):
@@ -61,7 +62,8 @@ def run(given: argparse.Namespace) -> int:
     names = _names(given.order, file)
 
     def order_of(dataset: "Data") -> tuple[int, ...]:
-        used = [each for each in names if each[1] in dataset.names or not _is_bif(given.order)]  # BIF may have others
+        of_network = is_network_file(given.order)  # which may have others
+        used = [each for each in names if each[1] in dataset.names or not of_network]
         return positions(used, dataset.names, file, source_name(given.data))
 
     with session.new_run(given, options.options_of(OrderMethods, given), order_of) as begun:
@@ -72,15 +74,10 @@ def _names(file: str, source: str) -> list[tuple[str, str]]:
     """The names in a file of an order or of a network, in order, each with where it stands."""
     from extbnsl.data.text import open_source, read_text
     from extbnsl.files.atomic import open_given
-    from extbnsl.formats.bif import read_bif
+    from extbnsl.formats.network_reader import is_network_file, read_network
     from extbnsl.orders.given import places_in
 
-    if not _is_bif(file):
+    if not is_network_file(file):
         return places_in(read_text(file, open_source if is_standard_input(file) else open_given), source)
-    network = read_bif(file).network
+    network = read_network(file).network
     return [(source, network.names[x]) for x in network.order()]
-
-
-def _is_bif(file: str) -> bool:
-    """Whether a file has a network, as its name says."""
-    return file.endswith((".bif", ".bif.gz"))

@@ -87,7 +87,7 @@ def text_blocks(path: Source, reading: Reading, open_file: Open = open_source) -
     """
     held, line, first = b"", 1, True
     name = source_name(path) if open_file is open_source else str(path)
-    for data in chain(_data(path, name, reading, open_file), [b""]):
+    for data in chain(data_blocks(path, name, reading, open_file), [b""]):
         if first and not held:
             check_text(path, name, data)
         held += data
@@ -121,7 +121,7 @@ def too_long(path: Source, line: int) -> InputError:
     )
 
 
-def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterator[bytes]:
+def data_blocks(path: Source, name: str, reading: Reading, open_file: Open) -> Iterator[bytes]:
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
     try:

@@ -1,8 +1,8 @@
 """A network in any of the formats of kinds.py, a function for each.
 
 A table of the arcs in CSV; a model string of bnlearn, such as [A][C][B|A:C], for `model2network` in R; GraphML for
-networkx, igraph, Gephi, yEd and Cytoscape; XDSL of GeNIe and SMILE; NET of Hugin; BIF, DOT and JSON from their own
-files.
+networkx, igraph, Gephi, yEd and Cytoscape; XMLBIF; XDSL of GeNIe and SMILE; NET of Hugin; BIF, DOT and JSON from their
+own files.
 """
 
 import json
@@ -143,8 +143,30 @@ def _show(genie: ET.Element, identifier: str, name: str, x: int) -> None:
 
 
 def _shown(name: str, identifier: str) -> str:
-    """The name that people see: readers make one blank of all white space, and pyAgrum takes this for the name."""
-    return name if _fits_xml(name) and name == " ".join(name.split()) and name else identifier
+    """The name that people see, and that pyAgrum takes for the name."""
+    return name if _fits_element(name) else identifier
+
+
+def xmlbif_written(described: Described) -> Written:
+    """The network as XMLBIF 0.3, in UTF-8, the child changing fastest and then its last parent; needs states and
+    tables."""
+    states, tables = described.parameters()
+    names, labels, changes = spelled(described.network.names, _fits_element, states, _fits_element)
+    root = ET.Element("BIF", VERSION="0.3")
+    network = ET.SubElement(root, "NETWORK")
+    ET.SubElement(network, "NAME").text = "network"
+    for name, row in zip(names, labels, strict=True):
+        variable = ET.SubElement(network, "VARIABLE", TYPE="nature")
+        ET.SubElement(variable, "NAME").text = name
+        for label in row:
+            ET.SubElement(variable, "OUTCOME").text = label
+    for name, parents, table in zip(names, described.network.parents, tables, strict=True):
+        definition = ET.SubElement(network, "DEFINITION")
+        ET.SubElement(definition, "FOR").text = name
+        for parent in parents:
+            ET.SubElement(definition, "GIVEN").text = names[parent]
+        ET.SubElement(definition, "TABLE").text = " ".join(map(repr, table.ravel().tolist()))
+    return Written(_xml_text(root), changes)
 
 
 _HELD = re.compile("[\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
@@ -154,6 +176,11 @@ def _fits_xml(text: str) -> bool:
     """Whether a text comes back from XML 1.0: it has no place for most control characters (section 2.2), and readers
     take a carriage return for a line end (section 2.11)."""
     return _HELD.fullmatch(text) is not None
+
+
+def _fits_element(text: str) -> bool:
+    """Whether a text comes back from an element of XML: readers make one blank of all white space."""
+    return _fits_xml(text) and text == " ".join(text.split()) != ""
 
 
 def _xml_text(root: ET.Element) -> str:
@@ -237,6 +264,7 @@ def _bif_written(described: Described) -> Written:
 
 _WRITERS: Mapping[str, Callable[[Described], Written]] = {
     "bif": _bif_written,
+    "xmlbif": xmlbif_written,
     "xdsl": xdsl_written,
     "net": net_written,
     "graphml": graphml_written,

@@ -12,6 +12,7 @@ from extbnsl.core.sentences import Mention
 
 SUFFIXES = {
     "bif": ".bif",
+    "xmlbif": ".bifxml",
     "xdsl": ".xdsl",
     "net": ".net",
     "dot": ".dot",
@@ -22,6 +23,7 @@ SUFFIXES = {
 }
 LISTED = """\
   .bif      BIF, for bnlearn, pgmpy, pyAgrum
+  .bifxml   XMLBIF, for Weka, pgmpy, pyAgrum
   .xdsl     GeNIe
   .net      Hugin
   .dot      Graphviz; dashed where an arc may turn
@@ -31,7 +33,7 @@ LISTED = """\
   .txt      bnlearn's [A][B|A]
 """
 FORMATS = tuple(SUFFIXES)
-MADE_OF_PARAMETERS = ("bif", "xdsl", "net")  # nothing without them
+MADE_OF_PARAMETERS = ("bif", "xmlbif", "xdsl", "net")  # nothing without them
 WITH_PARAMETERS = (*MADE_OF_PARAMETERS, "json")
 WITH_STRENGTHS = ("graphml", "json", "csv")
 WITH_CLASSES = ("dot",)  # can show the equivalence class instead of the network

@@ -12,8 +12,8 @@ from commands import a_table, fails, run
 
 import extbnsl
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif import read_bif
-from extbnsl.formats.kinds import SUFFIXES
+from extbnsl.formats.kinds import MADE_OF_PARAMETERS, SUFFIXES
+from extbnsl.formats.network_reader import read_network
 from extbnsl.networks.parameters import log_likelihoods
 
 ENDINGS = {suffix.removeprefix(".") for suffix in SUFFIXES.values()}
@@ -70,7 +70,7 @@ def test_continuous_variables_have_regressions_and_no_tables(capsys):
     x = rng.normal(size=50)
     np.savetxt("n.csv", np.column_stack([x, x + rng.normal(size=50) / 9]), delimiter=",", header="x,y", comments="")
     assert run(capsys, "solve", "n.csv", "--score", "gaussian-bic", "--run-dir", "r", "--quiet")[0] == 0
-    for ending in ENDINGS - {"bif", "xdsl", "net"}:
+    for ending in ENDINGS - {"bif", "bifxml", "xdsl", "net"}:
         assert run(capsys, "export", "r", "-o", f"x.{ending}")[::2] == (0, "")
     assert Path("x.json").read_bytes() == Path("r/network.json").read_bytes()
     Path("r/network.json").unlink()
@@ -85,8 +85,8 @@ def test_continuous_variables_have_regressions_and_no_tables(capsys):
     Path("r/network.json").write_text(json.dumps(older))
     assert run(capsys, "export", "r", "-o", "old.json")[::2] == (0, "")
     assert json.loads(Path("old.json").read_text()) == older
-    for kind in ("bif", "xdsl", "net"):
-        code, _, err = run(capsys, "export", "r", "-o", f"x.{kind}")
+    for kind in MADE_OF_PARAMETERS:
+        code, _, err = run(capsys, "export", "r", "-o", f"x{SUFFIXES[kind]}")
         assert (code, f"{kind} has tables of states, and these variables are continuous; take json." in err) == (
             30,
             True,
@@ -97,7 +97,7 @@ def test_continuous_variables_have_regressions_and_no_tables(capsys):
 
 def test_smoothing_is_that_of_score_network(capsys, odd):
     assert run(capsys, "export", "r", "-o", "x.bif", "--smoothing", "2")[0] == 0
-    found, data = read_bif("x.bif"), extbnsl.read_csv(odd)
+    found, data = read_network("x.bif"), extbnsl.read_csv(odd)
     expected = log_likelihoods(found.network, data, data.codes, 2.0)
     of_tables = np.zeros(data.records)
     for x, table in enumerate(found.tables):

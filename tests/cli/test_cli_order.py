@@ -1,5 +1,6 @@
 """`extbnsl order` and `extbnsl.order`: what is printed and written, and orders that cannot be used."""
 
+import gzip
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import extbnsl
 from extbnsl.core import events
 from extbnsl.core.errors import InputError
 from extbnsl.data.reading import read_csv
+from extbnsl.formats.kinds import format_of
 from extbnsl.verify.verdict import verify
 
 ORDER = "c\na\n\n d \nb\n"
@@ -157,3 +159,21 @@ def test_from_python():
         extbnsl.order({"a": {(): 1.0}}, ["a"])
     with pytest.raises(InputError, match="method: 'k2' is not known"):
         extbnsl.order(a_table(), list("abcd"), names=list("abcd"), method="k2")
+
+
+@pytest.mark.parametrize("name", ["n.bif", "n.bif.gz", "n.bifxml", "n.XDSL", "n.net"])
+def test_the_order_of_a_network_in_any_format(capsys, name):
+    """Its variables, parents first; what the data do not have is passed over."""
+    assert run(capsys, "solve", "data.csv", "--run-dir", "r", "--quiet")[0] == 0
+    kind = format_of(Path(name.lower().removesuffix(".gz")), None)
+    assert run(capsys, "export", "r", "-o", "plain", "--format", kind)[0] == 0
+    content = Path("plain").read_bytes()
+    Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    code, _, err = run(capsys, "order", "data.csv", "--order", name, "--run-dir", "o", "--drop", "d")
+    assert code == 0, err
+    assert document("o")["order"] == [each for each in read_order(name) if each != "d"]
+
+
+def read_order(name):
+    network = extbnsl.read_network(name).network
+    return [network.names[x] for x in network.order()]

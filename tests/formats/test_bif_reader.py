@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif import read_bif
 from extbnsl.formats.bif_writer import bif_text
+from extbnsl.formats.network_reader import read_network
 from extbnsl.networks.network import Network
 
 VARIABLES = (
@@ -25,7 +25,7 @@ TABLES = ([0.25, 0.75], [[0.5, 0.5, 0], [0.1, 0.2, 0.7]])
 def reading(tmp_path, text):
     path = tmp_path / "net.bif"
     path.write_text(text)
-    return read_bif(path)
+    return read_network(path)
 
 
 def assert_is(read, network, states, tables):
@@ -54,7 +54,7 @@ def test_what_is_written_comes_back(tmp_path_factory, names, data):
 def test_plain_and_gzip(tmp_path):
     assert_is_the_example(reading(tmp_path, VARIABLES + A + B))
     (tmp_path / "net.bif.gz").write_bytes(gzip.compress((VARIABLES + A + B).encode()))
-    assert_is_the_example(read_bif(tmp_path / "net.bif.gz"))
+    assert_is_the_example(read_network(tmp_path / "net.bif.gz"))
 
 
 @pytest.mark.parametrize(
@@ -94,30 +94,37 @@ def test_probabilities_of_two_digits_are_kept_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "declares no variable: is it a BIF file"),
+        ("", "declares no variable: is it a file of a network"),
         (VARIABLES + A, "has no probabilities of 'b'"),
-        ("a,b\n0,1\n", "line 1: expected 'network', 'variable' or 'probability', found 'a'"),
+        ("a,b\n0,1\n", "line 1: expected network, variable, probability and a block in braces, found 'a,b'"),
         (VARIABLES + A + B[:-3], "ends in the middle of a block"),
         (VARIABLES + A + B + A, "line 16: 'a' has probabilities twice"),
         (VARIABLES + VARIABLES, "line 11: the variable 'a' is declared twice"),
-        (VARIABLES + "variable c [", "line 9: expected '{', found '\\['"),
-        (VARIABLES + "variable c {\n}", "line 10: the variable 'c' has no states"),
+        (
+            VARIABLES + "variable c [",
+            "line 9: expected network, variable, probability and a block in braces, found 'variable c \\['",
+        ),
+        (VARIABLES + "variable c {\n}", "line 9: the variable 'c' has no states"),
         (VARIABLES.replace("[ 3 ]", "[ 2 ]"), "line 7: expected 'type discrete .*' of 'b'"),
-        (VARIABLES.replace("0, 1, 2", "0, 1, 0"), "line 7: expected 'type discrete .*' of 'b'"),
+        (VARIABLES.replace("0, 1, 2", "0, 1, 0"), "line 6: the variable 'b' has the state '0' twice"),
         (VARIABLES.replace("discrete [ 3 ] { 0, 1, 2 }", "continuous"), "line 7: expected 'type discrete .*' of 'b'"),
         (VARIABLES + A + B + "probability ( ) { }", "line 16: expected the name of a variable"),
         (VARIABLES + A + B.replace("| a", "| z"), "line 12: the variable 'z' is not declared"),
         (VARIABLES + A + B + "probability ( z ) { }", "line 16: the variable 'z' is not declared"),
-        (VARIABLES + A + B.replace("| a", "| a, a"), "line 12: a parent of 'b' is given twice"),
+        (VARIABLES + A + B.replace("| a", "| a, a"), "line 12: the parent 'a' of 'b' is given twice"),
         (VARIABLES + A + B.replace("(x)", "(z)"), "line 13: the state 'z' is none of x, y"),
         (VARIABLES + A + B.replace("(x)", "(x, y)"), "line 13: expected the states of 1 parents, found 2"),
-        (VARIABLES + A + B.replace("(y)", "( )"), "line 14: expected the states of 1 parents, found 0"),
+        (VARIABLES + A + B.replace("(y)", "( )"), "line 14: the state '' is none of x, y"),
         (VARIABLES + A + B.replace("0.5, 0.5, 0.0", "0.5, 0.5"), "line 13: expected 3 probabilities, found 2"),
         (VARIABLES + A + B.replace("(y)", "table"), "line 14: expected 6 probabilities, found 3"),
         (VARIABLES + A + B.replace("0.1", "much"), "line 14: expected numbers from 0 to 1"),
         (VARIABLES + A + B.replace("0.5, 0.5", "1.5, -0.5"), "line 13: expected numbers from 0 to 1"),
         (VARIABLES + A + B.replace("0.1", "nan"), "line 14: expected numbers from 0 to 1"),
-        (VARIABLES + A + B.replace("(y)", "(x)"), r"line 12: there are no probabilities of 'b' given \(y\)"),
+        (
+            VARIABLES + A + B.replace("(y) 0.1, 0.2, 0.7;", ""),
+            r"line 12: there are no probabilities of 'b' given \(y\)",
+        ),
+        (VARIABLES + A + B.replace("(y)", "(x)"), "line 14: these probabilities are given twice"),
         (VARIABLES + A + B.replace("0.7", "0.6"), r"line 12: the probabilities of 'b' given \(y\) sum to 0.9 instead"),
         (VARIABLES + A.replace("0.75", "0.8") + B, "line 9: the probabilities of 'a' sum to 1.05 instead of 1"),
         (VARIABLES + A + B.replace("(y)", "y"), "line 14: expected '\\(', 'table' or 'default', found 'y'"),
@@ -140,10 +147,10 @@ def test_a_cycle_is_named(tmp_path):
 
 def test_a_default_promises_no_more_than_fits(tmp_path, sizes):
     text = VARIABLES + A + "probability ( b | a ) { default 0.1 0.2 0.7; }"
-    sizes(LARGEST_TABLE=6)
+    sizes(LARGEST_TABLES=8)
     reading(tmp_path, text)
-    sizes(LARGEST_TABLE=5)
-    with pytest.raises(InputError, match="line 12: the table of 'b' is too large"):
+    sizes(LARGEST_TABLES=7)
+    with pytest.raises(InputError, match="line 12: the tables up to that of 'b' have 8 probabilities, more than 7"):
         reading(tmp_path, text)
 
 

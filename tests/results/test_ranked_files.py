@@ -20,7 +20,7 @@ from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
-from extbnsl.formats.bif import read_bif
+from extbnsl.formats.network_reader import read_network
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results import ranked as listing
@@ -218,7 +218,9 @@ def test_with_data_each_of_the_first_networks_has_its_parameters(tmp_path):
     networks = fake_networks(4, PLAIN)
     fake_result(networks, dataset=from_array(codes, list(PLAIN)), written=3).save(tmp_path)
     for place in (1, 2, 3):
-        assert read_bif(tmp_path / names.of_network(place)[0]).network.parents_by_name() == networks[place - 1].parents
+        assert (
+            read_network(tmp_path / names.of_network(place)[0]).network.parents_by_name() == networks[place - 1].parents
+        )
     assert not (tmp_path / "network-4.json").exists()
 
 

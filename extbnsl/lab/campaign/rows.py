@@ -11,7 +11,7 @@ from typing import Any
 
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
 from extbnsl.core.figures import format_cost, format_gap, format_size, format_time, in_full
-from extbnsl.formats.bif import read_bif
+from extbnsl.formats.network_reader import read_network
 from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES, Value, figure
 from extbnsl.lab.campaign.one_run import Place, known
@@ -68,8 +68,8 @@ def row_of(number: int, run: Run, record: Record | None, place: Place) -> Row:
 
 
 def _beside_truth(document: Mapping[str, Any], file: Path) -> dict[str, int]:
-    """How many arcs of a network are extra and missing, beside those of a BIF file."""
-    truth = read_bif(file).network
+    """How many arcs of a network are extra and missing, beside those of a network in a file."""
+    truth = read_network(file).network
     true = {(truth.names[p], truth.names[c]) for p, c in truth.arcs()}
     own = {(parent, child) for child, parents in document["parents"].items() for parent in parents}
     names = set(document["variables"])
