@@ -1,13 +1,15 @@
 """`extbnsl export`: write the network of a run for another program."""
 
 import argparse
+import io
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.saying import remark, say_sentence
+from extbnsl.cli.saying import remark, say_all, say_sentence
 from extbnsl.cli.score_network import training_problem
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
@@ -29,18 +31,23 @@ if TYPE_CHECKING:
 EPILOG = f"""\
 Writes the (best) network of a run in the format that FILE ends with:
 {LISTED}Parameters are those of network.json; the data are read again only where it has
-none, and for --smoothing.
+none, and for --smoothing. The FILE - is standard output, and needs --format.
 
 example:
   extbnsl export wdbc.run -o wdbc.xdsl --smoothing 1
+  extbnsl export wdbc.run -o - --format dot
 """
+STANDARD_OUTPUT = Path("-")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     options.add_shared(parser, "result")
     options.add_output(parser, "where to write", required=True)
-    parser.add_argument("--format", choices=FORMATS, help="the format (default: as FILE ends)")
+    names = ", ".join(FORMATS)
+    parser.add_argument(
+        "--format", metavar="NAME", choices=FORMATS, help=f"the format: {names} (default: as FILE ends)"
+    )
     options.add_shared(parser, "--smoothing")
     parser.add_argument(
         "--cpdag", action="store_true", help="the equivalence class instead: arcs that may turn have no head (.dot)"
@@ -51,16 +58,34 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Write the file; the exit code."""
     output = given.output
+    if output == STANDARD_OUTPUT and given.format is None:
+        raise InputError("Standard output has no ending that tells a format: give --format.")
     kind = format_of(output, given.format)
     check_choices(kind, given.smoothing, given.cpdag)
-    options.check_output(output, given.overwrite)
+    if output != STANDARD_OUTPUT:
+        options.check_output(output, given.overwrite)
     from extbnsl.formats.export import written
     from extbnsl.results.exporting import write_export
 
     made = written(_described(given, kind), kind, given.cpdag)
+    if output == STANDARD_OUTPUT:
+        _print(made)
+        return 0
     write_export(output, made, given.overwrite, "--overwrite")
     say_sentence(f"The network of {given.result} is written to {output}.{_told(made, output)}")
     return 0
+
+
+def _print(made: "Written") -> None:
+    """Write to standard output, in UTF-8 as files are; standard error tells what is spelled in another way."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    say_all((made.text,))
+    if made.spelled:
+        told = (
+            f"{each.get('label', each.get('name'))!r} as {each.get('state', each['variable'])}" for each in made.spelled
+        )
+        remark(f"What is written spells names or states in another way: {', '.join(told)}.")
 
 
 def _described(given: argparse.Namespace, kind: str) -> "Described":
@@ -99,7 +124,7 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
 
 def _told(made: "Written", output: Path) -> str:
     """A sentence about what is spelled in another way; empty if nothing is."""
-    from extbnsl.results.exporting import names_file
+    from extbnsl.formats.spelling import names_file
 
     number = len(made.spelled) or made.told
     if not number:

@@ -4,6 +4,8 @@ import csv
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +158,33 @@ def test_what_cannot_be_is_one_sentence(capsys, odd):
     assert "not a number from 0" in fails(capsys, "export", "r", "-o", "x.xdsl", "--smoothing", "nan")
     assert "does not exist" in fails(capsys, "export", "none", "-o", "x.xdsl")
     assert run(capsys, "export", "r", "-o", "x.bif", "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize("kind", SUFFIXES)
+def test_a_dash_is_standard_output(capsys, odd, kind):
+    """The same bytes as in a file, and nothing else; what is spelled in another way is told elsewhere."""
+    assert run(capsys, "export", "r", "-o", "file", "--format", kind)[0] == 0
+    code, out, err = run(capsys, "export", "r", "-o", "-", "--format", kind)
+    assert (code, out) == (0, Path("file").read_text(encoding="utf-8"))
+    if kind in ("xdsl", "net"):
+        told = "names or states in another way: 'b, c' as b__c, 'é' as e" if kind == "net" else "'b, c' as b__c"
+        assert told in " ".join(err.split())
+    else:
+        assert err == ""
+    assert not Path("-").exists()
+    assert not Path("-.names.json").exists()
+
+
+def test_standard_output_is_utf_8_whatever_the_terminal_has(odd):
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "extbnsl", "export", "r", "-o", "-", "--format", "xmlbif"]
+    ended = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "<NAME>é</NAME>" in ended.stdout.decode()
+
+
+def test_standard_output_needs_a_format(capsys, odd):
+    assert "no ending that tells a format: give --format" in fails(capsys, "export", "r", "-o", "-")
 
 
 def test_overwriting_removes_names_that_are_no_longer_told(capsys, odd):
