@@ -159,6 +159,8 @@ HOMES = {
     "order_search.FEWEST": "verify.order_search",
     "others.MOST_VARIABLES": "verify.others",
     "outputs.MOST_ENTRIES": "results.outputs",
+    "inference.AT_ONCE": "networks.inference",
+    "inference.BYTES": "networks.inference",
     "parameters.MOST_ENTRIES": "networks.parameters",
     "polish.STALE": "bounds.lp.polish",
     "population.NUMBER": "orders.population",

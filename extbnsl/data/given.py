@@ -23,9 +23,12 @@ from extbnsl.data.column import (
     column_of_numbers,
     column_of_texts,
     listed,
+    narrowest,
 )
 from extbnsl.data.encode import UNLIMITED, Made, Make, prepare
-from extbnsl.data.treatment import LARGEST_ARITY, treatment
+from extbnsl.data.missing import mark_missing
+from extbnsl.data.text import Reading
+from extbnsl.data.treatment import LARGEST_ARITY, Treatment, treatment
 from extbnsl.machine.workers import chunks
 
 ARRAY, FRAME = "<array>", "<dataframe>"
@@ -169,6 +172,24 @@ class Given:
             return made_of_array(make, self.whole, self.names, DataOptions(**options))
         return made_of_frame(make, self, DataOptions(**options))
 
+    def with_gaps(
+        self, make: Make[Made], filled: str | Mapping[str, str], **options: Any
+    ) -> tuple[Made, NDArray[np.bool_]]:
+        """What `make` makes of it if every missing value were this text, or that of its column; and which values are
+        missing, (N, n)."""
+        gaps: list[NDArray[np.bool_]] = []
+
+        def make_whole(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Made:
+            whole = []
+            for column in columns:
+                marked = mark_missing(column, wanted.markers)
+                gaps.append(marked.codes < 0)
+                text = filled if isinstance(filled, str) else filled[column.name]
+                whole.append(_filled(marked, text) if gaps[-1].any() else marked)
+            return make(whole, source, wanted, reading)
+
+        return self.made(make_whole, **options), np.column_stack(gaps)
+
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""
         for start, end in chunks(self.records, most):
@@ -177,15 +198,12 @@ class Given:
             yield replace(self, series=series, records=end - start, whole=whole)
 
     def in_order(self, names: Sequence[str], who: str, spare: str | None = None) -> "Given":
-        """The columns that a network knows, in its order; `spare` may be missing, and is left out.
+        """The columns that a network knows, in its order; `spare` is left out.
 
-        A data frame is ordered by its names, an array must have all columns. Raises InputError naming what is missing
-        and what is too much.
+        A data frame is ordered by its names and may lack some, an array must have all columns. Raises InputError naming
+        what is too much.
         """
         if self.framed:
-            lacking = [name for name in names if name not in self.names and name != spare]
-            if lacking:
-                raise InputError(f"X lacks the {_columns(lacking)} of the network: give all its columns.")
             unknown = [name for name in self.names if name not in names]
             if unknown:
                 raise InputError(
@@ -197,7 +215,7 @@ class Given:
                 "many columns as for fit, in the same order."
             )
         own = self.names if self.framed else tuple(names)
-        chosen = tuple(name for name in names if name != spare)
+        chosen = tuple(name for name in names if name != spare and name in own)
         at = [own.index(name) for name in chosen]
         whole = None if self.whole is None else self.whole[:, at]
         return Given(chosen, chosen, tuple(self.series[i] for i in at), self.records, self.framed, whole)
@@ -242,6 +260,14 @@ def kind_of(series: Any) -> str:
 
 
 TRUTHS = {"True": True, "False": False}
+
+
+def _filled(column: Column, text: str) -> Column:
+    """The column with this text where it has no value."""
+    values = column.values if text in column.values else (*column.values, text)
+    codes = column.codes.astype(narrowest(len(values)))
+    codes[codes < 0] = values.index(text)
+    return replace(column, values=values, codes=codes)
 
 
 def _columns(names: Sequence[str]) -> str:

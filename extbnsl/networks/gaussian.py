@@ -1,7 +1,7 @@
 """The parameters of a Gaussian network: a linear regression of each variable on its parents."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, relevant
 from extbnsl.scores.gaussian import OWN_PARAMETERS, GaussianBIC
 
 SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)  # below, a number has fewer digits
@@ -37,49 +37,44 @@ def regressions(network: Network, numbers: Numbers) -> tuple[Regression, ...]:
     return tuple(_regression(numbers.values, child, parents) for child, parents in enumerate(network.parents))
 
 
-def log_densities(network: Network, fitted: Sequence[Regression], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The log-density in nats of each record (N, n): float64 (N,); minus infinity or nan where it is no finite number.
+def log_densities(
+    network: Network, fitted: Sequence[Regression], values: NDArray[np.float64], observed: Collection[int] | None = None
+) -> NDArray[np.float64]:
+    """The log-density in nats of the observed variables, by default all, in each record (N, n): float64 (N,); minus
+    infinity or nan where it is no finite number.
 
     fitted: of each variable, as `regressions` gives them. Raises InputError for a variance of 0. O(N) for each variable
-    and arc.
+    and arc, and as `conditioned` for those that are not observed.
     """
-    total = np.zeros(len(values))
+    known = range(len(fitted)) if observed is None else observed
+    likeliest = _likeliest(network, fitted, values, relevant(network, (), known), known)
     with np.errstate(over="ignore", invalid="ignore"):
-        for child, own in enumerate(fitted):
-            deviation = _deviation(network, fitted, child)
-            error = (values[:, child] - _mean(network, own, child, values)) / deviation
-            total -= math.log(2 * math.pi) / 2 + math.log(deviation) + error**2 / 2
-    return total
+        total: NDArray[np.float64] = -(likeliest.errors**2).sum(axis=1) / 2
+        for child in known:
+            total -= math.log(2 * math.pi) / 2 + math.log(_deviation(network, fitted, child))
+        return total - np.log(np.abs(likeliest.root.diagonal())).sum()
 
 
-def conditional_means(
-    network: Network, fitted: Sequence[Regression], values: NDArray[np.float64], target: int
-) -> NDArray[np.float64]:
-    """The mean of the variable `target` given all others in each record (N, n): float64 (N,), infinite or nan where it
-    is no finite number.
+def conditioned(
+    network: Network,
+    fitted: Sequence[Regression],
+    values: NDArray[np.float64],
+    targets: Sequence[int],
+    observed: Collection[int],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The means of some variables given the observed ones in each record (N, n), float64 (N, targets), infinite or nan
+    where they are no finite numbers; and their covariance, which is the same in all records, (targets, targets).
 
-    Its own column is not looked at. With the mean m and the variance v of the target given its parents, a child c whose
-    noise has the variance v_c and in which the target has the coefficient b_c, and e_c its error if the target were m,
-
-        m + sum of b_c e_c v / v_c, divided by 1 + sum of b_c^2 v / v_c.
-
-    That is the conditional mean of the joint Gaussian (Shachter and Kenley 1989) by its matrix of precision (Rue and
-    Held 2005, theorem 2.3), of which the Markov blanket alone is needed. Raises InputError for a variance of 0 there.
-    O(N) for each arc in the families of the target and its children.
+    Only the observed columns are looked at, and none of them is a target. They are those of the joint Gaussian
+    (Shachter and Kenley 1989), of which the families that matter suffice. Raises InputError for a variance of 0 there.
+    O(f m^2 + N f m) for f families with m variables that are not observed.
     """
-    supposed = values.copy()
-    deviation = _deviation(network, fitted, target)
-    shift, weight = np.zeros(len(values)), 1.0
+    likeliest = _likeliest(network, fitted, values, relevant(network, targets, observed), observed)
+    at = [likeliest.unobserved.index(target) for target in targets]
     with np.errstate(over="ignore", invalid="ignore"):
-        supposed[:, target] = _mean(network, fitted[target], target, values)
-        for child in network.children()[target]:
-            noise = _deviation(network, fitted, child)
-            coefficient = float(fitted[child].coefficients[network.parents[child].index(target)])
-            pull = coefficient * deviation / noise
-            shift += pull * ((supposed[:, child] - _mean(network, fitted[child], child, supposed)) / noise)
-            weight += pull**2
-        means: NDArray[np.float64] = supposed[:, target] + deviation * (shift / weight)
-    return means
+        spread = np.linalg.solve(likeliest.root, np.eye(len(likeliest.unobserved)))[at]
+        spread *= likeliest.deviations[at, None]
+        return likeliest.means[:, at], spread @ spread.T
 
 
 def sampled(
@@ -101,6 +96,58 @@ def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], score:
     variance = _regression(numbers.values, child, parents).variance
     misfit = numbers.records / 2 * (math.log(2 * math.pi * variance) + 1)
     return misfit + score.parameter(numbers.records) * (len(parents) + OWN_PARAMETERS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Likeliest:
+    """The likeliest values of m variables that are not observed, given those of others, in N records.
+
+    means: (N, m).
+    errors: of each family's child at these values, in units of its noise, (N, families).
+    deviations: of the noise of the variables that are not observed, (m,).
+    root: upper triangular, (m, m); its square, root.T @ root, is their precision in units of these.
+    """
+
+    unobserved: tuple[int, ...]
+    means: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    root: NDArray[np.float64]
+
+
+def _likeliest(
+    network: Network,
+    fitted: Sequence[Regression],
+    values: NDArray[np.float64],
+    children: Collection[int],
+    observed: Collection[int],
+) -> _Likeliest:
+    """The likeliest values by the families of these children: a least-squares problem, since the log-density is the sum
+    of their squared errors. It is solved as the distance from the values that the parents suggest."""
+    wanted, given = set(children), set(observed)
+    families = [child for child in network.order() if child in wanted]
+    free = {child: j for j, child in enumerate(child for child in families if child not in given)}
+    deviation = {child: _deviation(network, fitted, child) for child in families}
+    supposed, errors = values.copy(), np.zeros((len(values), len(families)))
+    slopes = np.zeros((len(families), len(free)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row, child in enumerate(families):
+            mean = _mean(network, fitted[child], child, supposed)
+            if child in free:
+                supposed[:, child] = mean
+                slopes[row, free[child]] = 1.0
+            else:
+                errors[:, row] = (supposed[:, child] - mean) / deviation[child]
+            for parent, coefficient in zip(network.parents[child], fitted[child].coefficients.tolist(), strict=True):
+                if parent in free:
+                    slopes[row, free[parent]] = -coefficient * deviation[parent] / deviation[child]
+        deviations, root = np.array([deviation[child] for child in free]), np.zeros((0, 0))
+        if free:
+            turned, root = np.linalg.qr(slopes)
+            shift = -np.linalg.solve(root, turned.T @ errors.T).T
+            errors += shift @ slopes.T
+            supposed[:, list(free)] += shift * deviations
+    return _Likeliest(tuple(free), supposed[:, list(free)], errors, deviations, root)
 
 
 def _mean(network: Network, own: Regression, child: int, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Networks: directed acyclic graphs over named variables, their equivalence classes and their parameters."""
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from extbnsl.core.errors import InputError, VerificationError
@@ -127,6 +127,36 @@ class Network:
         while walk[-1] not in walk[:-1]:
             walk.append(next(p for p in self.parents[walk[-1]] if p not in placed))
         return walk[walk.index(walk[-1]) :][::-1]
+
+
+def relevant(network: Network, targets: Collection[int], observed: Collection[int]) -> tuple[int, ...]:
+    """The children, ascending, whose families decide the posterior of some targets given some observed variables.
+
+    Without targets: those that decide how likely the observed ones are. They are the targets, the observed variables
+    and their ancestors, since all others sum to 1 (Shachter 1986); and of these such as reach a target from family to
+    family by variables that are not observed. O(variables + arcs).
+    """
+    kept, waiting = set[int](), [*targets, *observed]
+    while waiting:
+        child = waiting.pop()
+        if child not in kept:
+            kept.add(child)
+            waiting += network.parents[child]
+    if not targets:
+        return tuple(sorted(kept))
+    given, holders = set(observed), dict[int, list[int]]()
+    for child in kept:
+        for variable in (*network.parents[child], child):
+            holders.setdefault(variable, []).append(child)
+    found, reached, waiting = set[int](), set(targets), list(targets)
+    while waiting:
+        for child in holders[waiting.pop()]:
+            if child not in found:
+                found.add(child)
+                beyond = {*network.parents[child], child} - given - reached
+                reached |= beyond
+                waiting += beyond
+    return tuple(sorted(found))
 
 
 def cpdag(network: Network, knowledge: Knowledge = NOTHING) -> tuple[tuple[Arc, ...], tuple[Arc, ...]]:

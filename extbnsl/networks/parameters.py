@@ -1,7 +1,7 @@
 """The parameters of a network, fitted to data; how likely other records are by it, and records drawn from it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,14 @@ MOST_ENTRIES = 1 << 27  # of all tables together: 1 GiB
 
 
 def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDArray[np.float64], ...]:
-    """The parameters: one table per child, (*arities of its parents, its arity) float64.
+    """The parameters: one table per child, (*arities of its parents, its arity) float64, as `tables_of` gives them."""
+    return tuple(tables_of(network, dataset, smoothing, range(len(network.names))).values())
+
+
+def tables_of(
+    network: Network, dataset: Dataset, smoothing: float, children: Collection[int]
+) -> dict[int, NDArray[np.float64]]:
+    """The parameters of some children, by child: (*arities of its parents, its arity) float64.
 
     They are the posterior means under a prior of smoothing / (q r) for each of the q joint states of the parents and r
     of the child, as in `log_likelihoods`; with 0 those of maximum likelihood.
@@ -25,17 +32,18 @@ def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDA
     """
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
-    if (entries := sum(sizes := entries_of_tables(network, dataset))) > MOST_ENTRIES:
-        largest = network.names[sizes.index(max(sizes))]
+    arities, columns, tables = dataset.arities, dataset.codes.T, dict[int, NDArray[np.float64]]()
+    sizes = {child: math.prod(arities[[*network.parents[child], child]].tolist()) for child in children}
+    if (entries := sum(sizes.values())) > MOST_ENTRIES:
+        largest = network.names[max(sizes, key=sizes.__getitem__)]
         raise InputError(
             f"The tables of this network have {entries:,} numbers, most of them that of {largest!r}, and "
             f"{MOST_ENTRIES:,} are the most; limit the parents, by ",
             Mention("max-parents"),
             " for instance.",
         )
-    arities, columns, tables = dataset.arities, dataset.codes.T, []
-    for child, parents in enumerate(network.parents):
-        family = [*parents, child]
+    for child in children:
+        family = [*network.parents[child], child]
         shape = tuple(arities[family].tolist())
         cells = np.ravel_multi_index(tuple(columns[family].astype(np.int64)), shape)
         counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
@@ -43,8 +51,8 @@ def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDA
         prior = smoothing / math.prod(shape[:-1])
         occurs = totals + prior > 0
         shares = (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0)
-        tables.append(np.where(occurs, shares, 1 / shape[-1]))
-    return tuple(tables)
+        tables[child] = np.where(occurs, shares, 1 / shape[-1])
+    return tables
 
 
 def entries_of_tables(network: Network, dataset: Dataset) -> list[int]:
@@ -75,24 +83,6 @@ def log_likelihoods(
     for child, parents in enumerate(network.parents):
         total += _of_family((*parents, child), training, codes, smoothing)
     return total
-
-
-def log_conditionals(
-    network: Network, training: Dataset, codes: NDArray[np.uint16], target: int, smoothing: float = 1.0
-) -> NDArray[np.float64]:
-    """The log-probability of each state of the variable `target` given all others in each record of `codes`: float64
-    (N, states), nan in a record that the others make impossible.
-
-    The parameters are those of `log_likelihoods`. Of the network only the families that `target` is in matter, so its
-    Markov blanket (Pearl 1988, section 3.3.1); its own column of `codes` is not looked at. O(r (M + N) log M) for each
-    of them, of r states.
-    """
-    families = [(*network.parents[child], child) for child in (target, *network.children()[target])]
-    each = _by_state(families, training, codes, target, smoothing)
-    highest = each.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        known: NDArray[np.float64] = each - highest - np.log(np.exp(each - highest).sum(axis=1, keepdims=True))
-    return known
 
 
 def sampled(

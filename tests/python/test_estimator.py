@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import extbnsl
 from extbnsl import BayesianNetworkLearner
-from extbnsl.core.errors import ExtbnslError, InputError
+from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
 
 EXPECTED = {
     "check_estimators_nan_inf": "the sentence says 'missing', and in which column, where the check looks for 'NaN'",
@@ -171,8 +171,8 @@ def test_measurements_are_cut_as_fit_cut_them():
     fitted = BayesianNetworkLearner(discretise="quantile:3").fit(frame)
     edges = np.sort(frame.x.to_numpy())[[99, 199]]
     far = pd.DataFrame({"x": [-9.0, 0.0, 9.0], "g": [0, 1, 0], "y": ["below", "above", "above"]})
-    assert (fitted._answers.codes(frame)[:, 0] == np.searchsorted(edges, frame.x)).all()
-    assert fitted._answers.codes(far)[:, 0].tolist() == [0, 1, 2]
+    assert (fitted._answers.codes(frame)[0][:, 0] == np.searchsorted(edges, frame.x)).all()
+    assert fitted._answers.codes(far)[0][:, 0].tolist() == [0, 1, 2]
     assert set(fitted.sample(90, 2).x) == set(fitted.states_["x"])
     assert math.isfinite(fitted.score(fitted.sample(90, 2)))
 
@@ -182,10 +182,85 @@ def test_missing_values_may_be_a_state(frame):
     as_state = BayesianNetworkLearner(missing="state").fit(lacking)
     assert len(as_state.states_["b"]) == 3
     assert math.isfinite(as_state.score(lacking))
+    with pytest.raises(InputError, match="'missing' in column 'b', which is no state that the network knows"):
+        BayesianNetworkLearner(missing="state").fit(frame).score(lacking)
     dropped = BayesianNetworkLearner(missing="drop").fit(lacking)
-    with pytest.raises(InputError, match="missing"):
-        dropped.score(lacking)
-    assert math.isfinite(dropped.score(frame))
+    assert dropped.score(lacking) > dropped.score(frame), "less is observed of a seventh of the records"
+
+
+def observed_parts(frame, random):
+    """The records with five patterns of missing values, a column of which X may lack."""
+    lacking = frame.astype(object)
+    for row in range(len(frame)):
+        for name in ((), ("a",), ("b", "d  e"), ("a", "b", "c"), tuple(frame.columns))[row % 5]:
+            lacking.loc[row, name] = random.choice([None, np.nan, "NA"])
+    return lacking
+
+
+@pytest.mark.parametrize("smoothing", [0.7, 5.0])
+def test_what_is_missing_is_summed_out(frame, smoothing):
+    fitted = BayesianNetworkLearner(scoring_method="aic", smoothing=smoothing).fit(frame)
+    joint, names = chances(fitted, frame, smoothing), list(frame.columns)
+    lacking = observed_parts(frame, np.random.default_rng(1))
+    rows = lacking.to_numpy().tolist()
+    of_state = {name: fitted.states_[" ".join(name.split())].tolist() for name in names}
+
+    def chance(row, at, state):
+        """Of what is observed of a record, and this state of a column, by a sum over the joint distribution."""
+        own = [*row[:at], state, *row[at + 1 :]]
+        seen = [(i, value) for i, value in enumerate(own) if value is not None and value == value and value != "NA"]
+        return sum(weight for values, weight in joint.items() if all(values[i] == value for i, value in seen))
+
+    expected = [math.log(chance(row, 0, row[0])) for row in rows]
+    assert fitted.score_samples(lacking) == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    for at, name in enumerate(names):
+        weights = np.array([[chance(row, at, state) for state in of_state[name]] for row in rows])
+        found = fitted.predict_proba(lacking, name)
+        assert found == pytest.approx(weights / weights.sum(axis=1, keepdims=True), rel=1e-9, abs=1e-12)
+        assert (fitted.predict(lacking, name) == np.array(of_state[name], object)[found.argmax(axis=1)]).all()
+    others = lacking.assign(a=None, b=None)
+    assert (fitted.predict_proba(frame[["d  e", "c"]], "b") == fitted.predict_proba(frame.assign(a=np.nan), "b")).all()
+    assert (fitted.score_samples(others) == fitted.score_samples(others[["c", "d  e"]])).all()
+
+
+def test_a_frame_without_any_column_that_is_known_asks_for_the_marginals(frame, fitted):
+    found = fitted.predict_proba(frame[["b"]], "b")
+    assert (found == found[0]).all()
+    assert found[0] == pytest.approx(fitted.predict_proba(pd.DataFrame({"a": [None], "c": [None]}), "b")[0])
+    assert fitted.score_samples(pd.DataFrame({"a": [None, "low"]}))[0] == 0.0
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_arrays_with_gaps(dtype):
+    random = np.random.default_rng(1)
+    table = random.integers(0, 3, (200, 3))
+    table[:, 2] = (table[:, 0] + (random.random(200) < 0.1)) % 3
+    fitted = BayesianNetworkLearner().fit(table)
+    lacking = table.astype(dtype)
+    lacking[::2, 1] = lacking[::3, 0] = np.nan
+    found = fitted.predict_proba(lacking, 2)
+    whole = fitted.predict_proba(table, 2)
+    kept = np.arange(200) % 3 > 0
+    assert found[kept] == pytest.approx(whole[kept])
+    assert found[~kept] == pytest.approx(
+        np.broadcast_to(fitted.predict_proba(table[:1] * np.nan, 2), found[~kept].shape)
+    )
+
+
+def test_cut_columns_with_gaps(frame):
+    cut = BayesianNetworkLearner(discretise="quantile:2").fit(
+        pd.DataFrame({"x": np.linspace(0, 1, 80), "g": [0, 1] * 40})
+    )
+    found = cut.predict_proba(pd.DataFrame({"x": [np.nan, 0.2], "g": [None, 1]}), "g")
+    assert found[0] == pytest.approx([0.5, 0.5])
+    assert cut.score_samples(pd.DataFrame({"x": [0.9, np.nan]})) == pytest.approx([math.log(0.5), 0.0])
+
+
+def test_an_answer_that_takes_too_much_memory_is_refused(frame, sizes):
+    fitted = BayesianNetworkLearner(memory="1GiB").fit(frame)
+    sizes(**{"inference.BYTES": 1 << 40})
+    with pytest.raises(BudgetError, match=r"This query needs \d+\.0TiB of memory, .* and memory grants 1\.0GiB: ask for"):
+        fitted.predict_proba(frame[["a"]], "b")
 
 
 @pytest.mark.slow
@@ -194,7 +269,7 @@ def test_more_records_than_a_column_may_have_states():
     random = np.random.default_rng(2)
     table = random.normal(size=(70_000, 2))
     fitted = BayesianNetworkLearner(discretise="mean").fit(table)
-    assert (fitted._answers.codes(table) == (table > table.mean(axis=0))).mean() > 1 - 1e-4
+    assert (fitted._answers.codes(table)[0] == (table > table.mean(axis=0))).mean() > 1 - 1e-4
 
 
 def test_one_variable_and_one_record():
@@ -225,7 +300,6 @@ def test_in_scikit_learns_tools(frame):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda one, frame: one.score(frame.drop(columns=["a", "b"])), "X lacks the columns 'a' and 'b'"),
         (lambda one, frame: one.score(frame.assign(z=1)), "X has the column 'z' that the network does not know"),
         (
             lambda one, frame: one.score(frame.assign(b="maybe")),
@@ -244,10 +318,6 @@ def test_in_scikit_learns_tools(frame):
         (lambda one, frame: BayesianNetworkLearner().fit([[1, 2], [3]]), "X is ragged"),
         (lambda one, frame: BayesianNetworkLearner().fit("data.csv"), "X is 'data.csv': give records by variables"),
         (lambda one, frame: BayesianNetworkLearner().fit(frame.iloc[:0]), "no records"),
-        (
-            lambda one, frame: one.score(frame.assign(b=None)),
-            "missing, in column 'b', first in row 1 of the data: leave such records",
-        ),
         (lambda one, frame: BayesianNetworkLearner().fit(frame.assign(b=None)), "has no value at all."),
         (lambda one, frame: BayesianNetworkLearner().fit(pd.concat([frame, frame], axis=1)), "occurs more than once"),
     ],

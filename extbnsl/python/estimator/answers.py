@@ -1,6 +1,7 @@
 """What answers for a network about records that come after `fit`: of states, or of numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,13 @@ from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, measured, prepare
 from extbnsl.data.alike import advice_for_new_records, encoded_alike
 from extbnsl.data.column import clean_name, listed
+from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import PART, Given, as_they_were, given, kind_of
 from extbnsl.networks import gaussian
-from extbnsl.networks.gaussian import Regression, conditional_means, log_densities
-from extbnsl.networks.network import Network
-from extbnsl.networks.parameters import log_conditionals, log_likelihoods, sampled
+from extbnsl.networks.gaussian import Regression, conditioned, log_densities
+from extbnsl.networks.inference import Tables, log_evidence, marginals
+from extbnsl.networks.network import Network, relevant
+from extbnsl.networks.parameters import log_likelihoods, sampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +38,19 @@ class Reader:
     na: Texts | None
     who: str
 
-    @property
-    def rules(self) -> dict[str, Any]:
-        """What to make of missing values; to drop a record would leave it without an answer."""
-        return {"missing": "refuse" if self.missing == "drop" else self.missing, "na": self.na}
+    def records(
+        self, data: Given, make: Make[Made], filled: str | Mapping[str, str], **rules: Any
+    ) -> tuple[Made, NDArray[np.bool_]]:
+        """What `make` makes of new records, and where their values are missing, (N, columns); these are filled with
+        some text, unless `missing` asks for a state of them."""
+        with advice_for_new_records():
+            if self.missing == "state":
+                made = data.made(make, missing=self.missing, na=self.na, **rules)
+                return made, np.zeros((data.records, len(data.names)), np.bool_)
+            return data.with_gaps(make, filled, na=self.na, **rules)
 
     def new(self, X: Any, unseen: int | None) -> Given:
-        """New records in the columns that `fit` had, in their order, without the column `unseen`."""
+        """New records in those of the columns of `fit` that they have, in their order, without the column `unseen`."""
         return given(X).in_order(self.names, self.who, None if unseen is None else self.names[unseen])
 
     def position(self, target: Any) -> int:
@@ -80,7 +89,8 @@ class StateAnswers:
     """The answers of a network of states.
 
     dataset: what it was learned from; raw: the first of these records with nothing cut. values: those of each variable
-    as they were in X. smoothing: the equivalent sample size of the prior of the parameters.
+    as they were in X. smoothing: the equivalent sample size of the prior of the parameters. memory: the budget in
+    bytes; None for what the machine has left.
     """
 
     network: Network
@@ -89,21 +99,33 @@ class StateAnswers:
     values: Mapping[str, NDArray[Any]]
     reader: Reader
     smoothing: float
+    memory: int | None
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The log-likelihood of each record in X."""
-        return log_likelihoods(self.network, self.dataset, self.codes(X), self.smoothing)
+        """The log-likelihood of what is observed of each record in X."""
+        codes, lacking = self.codes(X)
+        tables, found = Tables.fitted(self.network, self.dataset, self.smoothing), np.zeros(len(codes))
+        for observed, rows in _alike(lacking):
+            if len(observed) == codes.shape[1]:  # from the data alone, however large the tables would be
+                found[rows] = log_likelihoods(self.network, self.dataset, codes[rows], self.smoothing)
+            else:
+                found[rows] = log_evidence(tables, codes[rows], observed, self.memory)
+        return found
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
-        """The probability of each state of the variable `target` in each record of X."""
-        each = log_conditionals(self.network, self.dataset, self.codes(X, target), target, self.smoothing)
-        impossible = np.isnan(each).any(axis=1)
+        """The probability of each state of the variable `target` given what is observed of each record of X."""
+        codes, lacking = self.codes(X, target)
+        tables = Tables.fitted(self.network, self.dataset, self.smoothing)
+        found = np.empty((len(codes), tables.arities[target]))
+        for observed, rows in _decisive(self.network, target, _alike(lacking)):
+            (found[rows],) = marginals(tables, [target], codes[rows], observed, self.memory)
+        impossible = np.isnan(found).any(axis=1)
         if impossible.any():
             raise InputError(
                 f"X: record {int(impossible.argmax()) + 1} is impossible by the network whatever "
                 f"{self.network.names[target]!r} is; give a smoothing above 0."
             )
-        return np.exp(each)
+        return found
 
     def predict(self, X: Any, target: int) -> NDArray[Any]:
         """The most probable state of the variable `target` in each record of X."""
@@ -114,16 +136,19 @@ class StateAnswers:
         codes = sampled(self.network, self.dataset, records, random, self.smoothing)
         return self.reader.returned([self.values[name][codes[:, j]] for j, name in enumerate(self.network.names)])
 
-    def codes(self, X: Any, unseen: int | None = None) -> NDArray[np.uint16]:
-        """The codes of new records (N, n) in the states of the network; 0 in the column `unseen`."""
+    def codes(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
+        """The codes of new records (N, n) in the states of the network, 0 where there is none; and where there is none,
+        as in the column `unseen`."""
         data = self.reader.new(X, unseen)
         codes = np.zeros((data.records, len(self.network.names)), np.uint16)
-        if data.names:
-            for start, part in zip(range(0, data.records, PART), data.parts(), strict=True):
-                with advice_for_new_records():
-                    new = part.made(prepare, **self.reader.rules, discrete="all")
-                codes[start : start + part.records] = encoded_alike(new, self.raw, self.dataset)
-        return codes
+        lacking, at = np.ones(codes.shape, np.bool_), [self.network.names.index(name) for name in data.names]
+        filled = {name: own[0] for name, own in zip(self.raw.names, self.raw.states, strict=True)}
+        for start, part in zip(range(0, data.records, PART), data.parts() if at else (), strict=False):
+            rows = slice(start, start + part.records)
+            new, lacking[rows, at] = self.reader.records(part, prepare, filled, discrete="all")
+            with advice_for_new_records():
+                codes[rows] = encoded_alike(new, self.raw, self.dataset)
+        return codes, lacking
 
 
 def states_read(data: Given, options: Mapping[str, Any]) -> tuple[Dataset, Dataset]:
@@ -149,25 +174,61 @@ class NumberAnswers:
     reader: Reader
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The log-density of each record in X."""
-        return _finite(log_densities(self.network, self.fitted, self._values(X)))
+        """The log-density of what is observed of each record in X."""
+        values, lacking = self._values(X)
+        found = np.zeros(len(values))
+        for observed, rows in _alike(lacking):
+            found[rows] = log_densities(self.network, self.fitted, values[rows], observed)
+        return _finite(found)
 
     def predict(self, X: Any, target: int) -> NDArray[np.float64]:
-        """The mean of the variable `target` in each record of X."""
-        return _finite(conditional_means(self.network, self.fitted, self._values(X, target), target))
+        """The mean of the variable `target` given what is observed of each record of X."""
+        values, lacking = self._values(X, target)
+        found = np.zeros(len(values))
+        for observed, rows in _decisive(self.network, target, _alike(lacking)):
+            found[rows] = conditioned(self.network, self.fitted, values[rows], [target], observed)[0][:, 0]
+        return _finite(found)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
         return self.reader.returned(list(gaussian.sampled(self.network, self.fitted, records, random).T))
 
-    def _values(self, X: Any, unseen: int | None = None) -> NDArray[np.float64]:
-        """The numbers of new records (N, n); 0 in the column `unseen`."""
-        data, at = self.reader.new(X, unseen), [j for j in range(len(self.network.names)) if j != unseen]
-        values = np.zeros((data.records, len(self.network.names)))
+    def _values(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
+        `unseen`."""
+        data = self.reader.new(X, unseen)
+        values, at = (
+            np.zeros((data.records, len(self.network.names))),
+            [self.network.names.index(name) for name in data.names],
+        )
+        lacking = np.ones(values.shape, np.bool_)
         if at:
-            with advice_for_new_records():
-                values[:, at] = data.made(measured, **self.reader.rules).values
-        return values
+            numbers, lacking[:, at] = self.reader.records(data, measured, "0")
+            values[:, at] = numbers.values
+        return values, lacking
+
+
+def _alike(lacking: NDArray[np.bool_]) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """The observed columns, and the records that lack all others, of each pattern of missing values (N, n)."""
+    patterns, which = np.unique(lacking, axis=0, return_inverse=True)
+    order = np.argsort(which.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(which.reshape(-1)))
+    for pattern, rows in zip(patterns, np.split(order, ends[:-1]), strict=True):
+        yield tuple(np.flatnonzero(~pattern).tolist()), rows
+
+
+def _decisive(
+    network: Network, target: int, groups: Iterable[tuple[tuple[int, ...], NDArray[np.int64]]]
+) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """The groups of `_alike`, those together whose observed columns are the same as far as the target depends on
+    them."""
+    joined = defaultdict[tuple[int, ...], list[NDArray[np.int64]]](list)
+    for observed, rows in groups:
+        families = relevant(network, [target], observed)
+        members = {variable for child in families for variable in (*network.parents[child], child)}
+        joined[tuple(variable for variable in observed if variable in members)].append(rows)
+    for observed, own in joined.items():
+        yield observed, np.concatenate(own)
 
 
 def _finite(each: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ from functools import update_wrapper
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from extbnsl.core.errors import ExtbnslError, InputError
+from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -55,3 +55,6 @@ def told() -> Iterator[None]:
     except InputError as error:
         sentence = error.sentence.in_python(choosing=False)
         raise UnusableError(sentence, names=error.names, value=error.value, row=error.row) from error
+    except BudgetError as error:
+        error.tell_in_python()
+        raise

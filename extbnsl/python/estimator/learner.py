@@ -11,8 +11,10 @@ from extbnsl.core.arguments import check_whole, plain
 from extbnsl.core.data_options import Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.keywords import described, keywords, without
+from extbnsl.core.options import made_of
 from extbnsl.data import Data, measured
 from extbnsl.data.given import Given, given
+from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.python.api import BUDGETS, PLACE, QUESTION, SEED, TABLE, TELLING, learn
@@ -49,7 +51,10 @@ class BayesianNetworkLearner:
     `scoring_method` "gaussian-bic", by which all columns are numbers and the network is linear and Gaussian. All
     columns of X are variables. All methods raise UnusableError (an InputError and a ValueError) for what cannot be
     used, and NotFittedError before `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a
-    network.
+    network, and the others if an answer takes more memory.
+
+    New records may lack values (NaN, None, or texts that stand for none), and a data frame whole columns: the answers
+    are given what is there, and what is missing is summed out, exactly; unless `missing` makes a state of it.
 
     Parameters
     ----------
@@ -186,12 +191,12 @@ class BayesianNetworkLearner:
         return float(self.score_samples(X).mean())
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The log-likelihood of each record in X.
+        """The log-likelihood of each record in X, or of what is observed of it.
 
         Parameters
         ----------
         X : data frame or ndarray
-            Records with the columns that `fit` had.
+            Records with the columns that `fit` had, or some of them.
 
         Returns
         -------
@@ -204,15 +209,15 @@ class BayesianNetworkLearner:
 
     @of_states
     def predict_proba(self, X: Any, target: Any = None) -> NDArray[np.float64]:
-        """The probability of each state of a column given all others in each record of X.
+        """The probability of each state of a column given what X has of the others in each record.
 
-        Exact: only the Markov blanket of the column matters. A network of numbers has no such method.
+        Exact: what is missing is summed out. A network of numbers has no such method.
 
         Parameters
         ----------
         X : data frame or ndarray
-            Records with the columns that `fit` had. A data frame may lack the column `target`, and what X has there is
-            not looked at.
+            Records with the columns that `fit` had, or some of them. What X has in the column `target` is not looked
+            at.
         target : str or int, optional
             The name of the column, or its number in an array; None for the parameter `target`.
 
@@ -227,7 +232,7 @@ class BayesianNetworkLearner:
             return answers.predict_proba(X, self._position(target))
 
     def predict(self, X: Any, target: Any = None) -> NDArray[Any]:
-        """The most probable state of a column given all others in each record of X; of numbers, the mean.
+        """The most probable state of a column given what X has of the others in each record; of numbers, the mean.
 
         Exact, as `predict_proba`.
 
@@ -337,7 +342,7 @@ class BayesianNetworkLearner:
         dataset, raw = states_read(data, options)
         result = self._learn(dataset)
         values = values_read(data, dataset)
-        return result, StateAnswers(result.network, dataset, raw, values, reader, self._smoothing())
+        return result, StateAnswers(result.network, dataset, raw, values, reader, self._smoothing(), self._memory())
 
     def _learn(self, data: Data) -> "Result":
         options = {name: getattr(self, name) for name in (*LEARNING, *TELLING, "method", "bootstrap")}
@@ -350,10 +355,10 @@ class BayesianNetworkLearner:
         return self.result_
 
     def _ask(self, wanted: str) -> Answers:
-        """What answers, with the smoothing of now."""
+        """What answers, with the smoothing and the memory of now."""
         self._fitted(wanted)
-        answers, smoothing = self._answers, self._smoothing()
-        return replace(answers, smoothing=smoothing) if isinstance(answers, StateAnswers) else answers
+        answers, smoothing, memory = self._answers, self._smoothing(), self._memory()
+        return replace(answers, smoothing=smoothing, memory=memory) if isinstance(answers, StateAnswers) else answers
 
     def _need_states(self, wanted: str) -> None:
         """Raise StatesOnlyError if the network is one of numbers, or would be."""
@@ -374,6 +379,9 @@ class BayesianNetworkLearner:
             self.feature_names_in_ = np.array(data.keys, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _memory(self) -> int | None:
+        return made_of(Budgets, {"memory": vars(self)["memory"]}).memory
 
     def _smoothing(self) -> float:
         size = plain(self.smoothing)
