@@ -177,6 +177,7 @@ def test_who_embeds_the_package_keeps_scipy(tmp_path):
 LIGHT_COMMANDS = (
     *("--help", "--version", "solve --help", "", "solve", "solve x --threads none", "solve x --memory 1q"),
     *("estimate --help", "estimate", "export --help", "export", "export r -o x.gif", "export r -o x.csv --smoothing 1"),
+    *("query --help", "query", "query r --smoothing -1", "query r --memory 1q", "query r -x"),
     *("resume --help", "resume none", "status none", "status r", "status r --json", "clean r", "clean r --yes"),
 )
 

@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.formats.export import written
     from extbnsl.results.exporting import write_export
 
-    made = written(_described(given, kind), kind, given.cpdag)
+    made = written(described_of(given, kind), kind, given.cpdag)
     if output == STANDARD_OUTPUT:
         _print(made)
         return 0
@@ -88,7 +88,7 @@ def _print(made: "Written") -> None:
         remark(f"What is written spells names or states in another way: {', '.join(told)}.")
 
 
-def _described(given: argparse.Namespace, kind: str) -> "Described":
+def described_of(given: argparse.Namespace, kind: str) -> "Described":
     """What the format has to tell of the network: from the files of the run, or else from its data."""
     from extbnsl.results.exporting import described_in
 

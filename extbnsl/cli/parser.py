@@ -27,6 +27,7 @@ COMMANDS = {
     "order": "find the best network under an order of the variables",
     "approximate": "find a good network of many variables in a given time",
     "score-network": "say how likely new records are by a network",
+    "query": "say how likely states are by a network, given others",
     "export": "write a network for another program",
     "campaign": "run many data sets by many methods, and report on it",
     "plot": "draw the layers of a search, the k best networks, or the network",
@@ -77,6 +78,9 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, but what nobody knows is an error of the command that it was given to."""
         found, unknown = self.parse_known_args(args, namespace)
+        if hasattr(found, "variables"):  # of which argparse takes none behind an option
+            found.variables += [word for word in unknown if not word.startswith("-")]
+            unknown = [word for word in unknown if word.startswith("-")]
         if unknown:
             parser = getattr(found, "parser", self)
             hint = did_you_mean(unknown[0].split("=")[0], parser._option_string_actions)

@@ -277,7 +277,8 @@ def _check_cycles(parents: Mapping[str, Sequence[str]]) -> None:
         raise InputError(f"The required arcs make a cycle: {' -> '.join(named)}; leave one out.") from None
 
 
-def _did_you_mean(name: str, names: Sequence[str]) -> str:
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """The end of a sentence about a name that is none of these: the one that may be meant, or the first of them."""
     import difflib
 
     close = difflib.get_close_matches(name, list(names), 1)

@@ -6,7 +6,7 @@ a column of numbers that was cut it lies in one of the intervals, whose names te
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,14 @@ def encoded_alike(new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint
         if name in of_new:
             codes[:, j] = _column((of_new[name], of_raw[name], j), new, raw, known)
     return codes
+
+
+def state_of(text: str, labels: Sequence[str]) -> int:
+    """The place among some states of the one that a value has: it is called so, or is that number, or an interval that
+    holds it; -1 if there is none."""
+    declared = {label: state for state, label in enumerate(labels)}
+    numbers = {number: state for label, state in declared.items() if (number := _number(label)) is not None}
+    return _state(text, declared, numbers, declared)
 
 
 def _column(at: tuple[int, int, int], new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.int64]:

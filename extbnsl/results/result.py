@@ -1,7 +1,7 @@
 """What a solve returns: the network, the bounds, and how they came about."""
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 
 from extbnsl.core.claims import OPTIMAL, Claim
 from extbnsl.core.codec import json_text
-from extbnsl.core.errors import InputError
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.version import __version__
@@ -316,6 +316,64 @@ class Result:
             raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
         problem = self.local_scores if data is None else data
         return described(self.network, self.cost, problem, self.claim, parameters, strengths, smoothing)
+
+    def query(
+        self,
+        variables: Iterable[str] | None = None,
+        given: Mapping[str, Any] | None = None,
+        joint: bool = False,
+        smoothing: float = 0.0,
+        memory: int | None = None,
+    ) -> dict[Any, Any]:
+        """What the network says of some variables, given values of others: exact, whatever is given and what is not.
+
+        Parameters
+        ----------
+        variables : iterable of str, optional
+            The names of those that are asked for; None for all that are not given.
+        given : dict, optional
+            States by the names of their variables, or numbers of continuous ones. A number that lies in an interval of
+            a column that was cut has that state.
+        joint : bool, default False
+            Ask for all of them together.
+        smoothing : float, default 0.0
+            The equivalent sample size of the prior of the parameters; 0 for maximum likelihood.
+        memory : int, optional
+            How many bytes the answer may take; None for what is free.
+
+        Returns
+        -------
+        dict
+            {variable: {state: probability}}, or if `joint` {(a state of each variable, in their order): probability}.
+            Of continuous variables {variable: {"mean": m, "standard_deviation": s}}, or with "covariance": {variable:
+            c} in place of the deviation.
+
+        Raises
+        ------
+        InputError
+            For names and states that there are not, values that are impossible together, a smoothing where the
+            variables are continuous, or if there are no data.
+        BudgetError
+            If the answer takes more memory.
+        """
+        from extbnsl.networks.gaussian import regressions
+        from extbnsl.networks.inference import Tables
+        from extbnsl.results.querying import about_numbers, about_states
+
+        data, known = self.dataset, given or {}
+        check_choices("bif", smoothing, False)
+        if data is None:
+            raise InputError("query needs data, and this network was learned from local scores alone.")
+        if isinstance(data, Numbers) and smoothing:
+            raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
+        try:
+            if isinstance(data, Numbers):
+                return about_numbers(self.network, regressions(self.network, data), variables, known, joint)
+            tables = Tables.fitted(self.network, data, smoothing)
+            return about_states(tables, data.states, variables, known, joint, memory)
+        except ExtbnslError as error:
+            error.tell_in_python()
+            raise
 
     def to_networkx(self) -> Any:
         """The network as a graph of networkx.

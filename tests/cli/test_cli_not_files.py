@@ -95,6 +95,7 @@ COMMANDS = [
     ["verify", "data.csv"],
     ["score-network", "data.csv"],
     ["export", "-o", "n.net"],
+    ["query", "a", "--smoothing", "1"],
 ]
 
 
@@ -120,7 +121,7 @@ def test_no_command_waits_for_what_is_in_the_place_of_a_file(runs, capsys, of, c
 
 
 REFUSED = [  # by whom, at once
-    (RESULT, ["report", "verify", "score-network", "export"]),
+    (RESULT, ["report", "verify", "score-network", "export", "query"]),
     (MANIFEST, ["resume"]),
     (EVENTS_LOG, ["report", "plot"]),
     (BOOTSTRAP[1], ["status"]),

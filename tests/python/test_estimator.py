@@ -259,7 +259,9 @@ def test_cut_columns_with_gaps(frame):
 def test_an_answer_that_takes_too_much_memory_is_refused(frame, sizes):
     fitted = BayesianNetworkLearner(memory="1GiB").fit(frame)
     sizes(**{"inference.BYTES": 1 << 40})
-    with pytest.raises(BudgetError, match=r"This query needs \d+\.0TiB of memory, .* and memory grants 1\.0GiB: ask for"):
+    with pytest.raises(
+        BudgetError, match=r"This query needs \d+\.0TiB of memory, .* and memory grants 1\.0GiB: ask for"
+    ):
         fitted.predict_proba(frame[["a"]], "b")
 
 
