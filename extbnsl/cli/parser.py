@@ -78,9 +78,6 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, but what nobody knows is an error of the command that it was given to."""
         found, unknown = self.parse_known_args(args, namespace)
-        if hasattr(found, "variables"):  # of which argparse takes none behind an option
-            found.variables += [word for word in unknown if not word.startswith("-")]
-            unknown = [word for word in unknown if word.startswith("-")]
         if unknown:
             parser = getattr(found, "parser", self)
             hint = did_you_mean(unknown[0].split("=")[0], parser._option_string_actions)
@@ -98,7 +95,12 @@ class Parser(argparse.ArgumentParser):
 
 
 class Command(Parser):
-    """The parser of a command, whose module is not loaded before the command is given."""
+    """The parser of a command, whose module is not loaded before the command is given.
+
+    words: the positional argument, with nargs="*", whose words may stand behind options too, where argparse knows none.
+    """
+
+    words = ""
 
     def filled(self) -> "Command":
         """The parser, once its module has added what the command takes."""
@@ -112,7 +114,12 @@ class Command(Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, when all is there that may be given."""
-        return super(Command, self.filled()).parse_known_args(args, namespace)
+        found, unknown = super(Command, self.filled()).parse_known_args(args, namespace)
+        if self.words:
+            more = [word for word in unknown if not word.startswith("-")]
+            setattr(found, self.words, [*getattr(found, self.words), *more])
+            unknown = [word for word in unknown if word.startswith("-")]
+        return found, unknown
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

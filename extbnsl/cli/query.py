@@ -16,6 +16,7 @@ from extbnsl.files.atomic import encoded, write_atomically
 from extbnsl.machine.budgets import Budgets
 
 if TYPE_CHECKING:
+    from extbnsl.cli.parser import Command
     from extbnsl.formats.described import Described
 
 EPILOG = """\
@@ -33,8 +34,9 @@ examples:
 OF_BIF = (".bif", ".bif.gz")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add(parser: "Command") -> None:
     """Add what the command takes."""
+    parser.words = "variables"
     parser.add_argument("result", metavar="NETWORK", type=Path, help="a run directory, its result.json, or a .bif file")
     parser.add_argument(
         "variables", metavar="VARIABLE", nargs="*", help="what is asked for (default: all that is not given)"
@@ -43,7 +45,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--given",
         metavar="NAME=VALUE",
         action="append",
-        default=[],
         help="a variable and its state, or its number; may be repeated; what has an = in it may be in double quotes",
     )
     parser.add_argument("--joint", action="store_true", help="ask for all of them together")
@@ -61,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
     known = _network(given)
-    values = _values(given.given, known.network.names)
+    values = _values(given.given or (), known.network.names)
     answer = _answer(given, known, values)
     asked = list(dict.fromkeys(map(clean_name, given.variables)))
     told = _Told(answer, asked or [name for name in known.network.names if name not in values], given.joint, known)

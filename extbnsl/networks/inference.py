@@ -1,7 +1,7 @@
 """What a network of states says of some variables, given others: exact, by eliminating the rest.
 
 Only the families that matter are looked at (see `relevant`). The variables of these that are neither asked for nor
-given are summed out one by one (Zhang and Poole 1996), in an order that adds few edges to their graph (Kjaerulff 1990).
+given are summed out one by one (Zhang and Poole 1994), in an order that adds few edges to their graph (Kjærulff 1990).
 Products of two factors at a time make a tree; the gradient of its root, taken from there down, has the posterior of
 every variable at once (Darwiche 2003). Factors are logarithms, so no number of given values is too many; and they have
 an axis of records, so that many of these are answered together.
