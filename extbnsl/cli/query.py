@@ -111,10 +111,14 @@ def _answer(given: argparse.Namespace, known: "Described", values: Mapping[str, 
 
 def _values(pairs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """What is given, as texts by name; of an = in a name or a value the first one that ends a known name counts."""
+    from extbnsl.data.column import clean_name
+
     found: dict[str, str] = {}
     for text in pairs:
         parts = text.split("=")
-        splits = [tuple(map(_unquoted, ("=".join(parts[:i]), "=".join(parts[i:])))) for i in range(1, len(parts))]
+        splits = [
+            (clean_name(_unquoted("=".join(parts[:i]))), _unquoted("=".join(parts[i:]))) for i in range(1, len(parts))
+        ]
         if not splits:
             raise InputError(f"{text!r} is no name and value: write NAME=VALUE.", option="given", value=text)
         name, value = next((one for one in splits if one[0] in names), splits[0])

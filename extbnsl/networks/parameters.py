@@ -33,7 +33,8 @@ def tables_of(
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
     arities, columns, tables = dataset.arities, dataset.codes.T, dict[int, NDArray[np.float64]]()
-    sizes = {child: math.prod(arities[[*network.parents[child], child]].tolist()) for child in children}
+    every = entries_of_tables(network, dataset)
+    sizes = {child: every[child] for child in children}
     if (entries := sum(sizes.values())) > MOST_ENTRIES:
         largest = network.names[max(sizes, key=sizes.__getitem__)]
         raise InputError(

@@ -112,6 +112,7 @@ def test_names_and_states_of_any_spelling(capsys):
     ask = lambda *given: json.loads(run(capsys, "query", "odd", "x=u", "--json", *given)[1])  # noqa: E731
     assert ask("--given", '"x ray"="a, b"')["given"] == {"x ray": "a, b"}
     assert ask("--given", "x ray=a, b") == ask("--given", '"x ray"="a, b"')
+    assert ask("--given", "x  ray=no")["given"] == {"x ray": "no"}
     assert ask("--given", "x ray=p=q")["given"] == {"x ray": "p=q"}
     of_state = json.loads(run(capsys, "query", "odd", "kv", "--json", "--given", "x=u=y")[1])
     assert of_state["given"] == {"x=u": "y"}
