@@ -26,9 +26,8 @@ neither given nor asked for is summed out. NETWORK is a run directory, its
 result.json, or a BIF file. The parameters are those of network.json; the data
 are read again only where it has none, and for --smoothing.
 
-examples:
+example:
   extbnsl query asia.run lung bronc --given smoke=yes --given xray=no
-  extbnsl query asia.run lung bronc --joint --given 'xray="yes"' --json
   extbnsl query network.bif --given smoke=yes -o all.csv
 """
 OF_BIF = (".bif", ".bif.gz")
