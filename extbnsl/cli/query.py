@@ -23,20 +23,19 @@ EPILOG = """\
 Prints the probability of each state of each VARIABLE, given what --given says,
 exactly; of continuous variables the mean and the standard deviation. What is
 neither given nor asked for is summed out. NETWORK is a run directory, its
-result.json, or a BIF file. The parameters are those of network.json; the data
+result.json, or a file of a network. Parameters are those of network.json; data
 are read again only where it has none, and for --smoothing.
 
 example:
   extbnsl query asia.run lung bronc --given smoke=yes --given xray=no
   extbnsl query network.bif --given smoke=yes -o all.csv
 """
-OF_BIF = (".bif", ".bif.gz")
 
 
 def add(parser: "Command") -> None:
     """Add what the command takes."""
     parser.words = "variables"
-    parser.add_argument("result", metavar="NETWORK", type=Path, help="a run directory, its result.json, or a .bif file")
+    parser.add_argument("result", metavar="NETWORK", type=Path, help="a run directory, its result.json, or a file of a network")
     parser.add_argument(
         "variables", metavar="VARIABLE", nargs="*", help="what is asked for (default: all that is not given)"
     )
@@ -80,7 +79,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _network(given: argparse.Namespace) -> "Described":
     """The network with its parameters, from a run or a file."""
-    if not given.result.name.lower().endswith(OF_BIF):
+    from extbnsl.formats.network_reader import is_network_file
+
+    if not is_network_file(given.result):
         known = described_of(given, "bif")  # which has parameters alone
         if known.tables is None and known.regressions is None:
             raise InputError(
@@ -90,10 +91,10 @@ def _network(given: argparse.Namespace) -> "Described":
     if given.smoothing > 0.0 or given.training is not None:
         option = "--training" if given.training is not None else "--smoothing"
         raise InputError(f"{option} is for networks of runs, and {given.result} has its parameters; leave it out.")
-    from extbnsl.formats.bif import read_bif
     from extbnsl.formats.described import Described
+    from extbnsl.formats.network_reader import read_network
 
-    read = read_bif(given.result)
+    read = read_network(given.result)
     return Described(read.network, 0.0, read.states, read.tables)
 
 

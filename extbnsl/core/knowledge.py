@@ -224,7 +224,7 @@ class _Names:
         if found := [own for own in self._names if fnmatchcase(own, name)]:
             return found
         what = f"no variable fits {name!r}" if set("*?[") & set(name) else f"there is no variable {name!r}"
-        raise InputError(f"{key}: {what}{_did_you_mean(name, self._names)}", names=[name])
+        raise InputError(f"{key}: {what}{did_you_mean(name, self._names)}", names=[name])
 
 
 def _spelled(name: str) -> str:

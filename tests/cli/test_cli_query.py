@@ -13,7 +13,7 @@ from joint_states import joint_table, summed
 import extbnsl
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif import read_bif
+from extbnsl.formats.network_reader import read_network
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -22,7 +22,7 @@ NAMES = ["a", "b", "c", "d"]
 def solved_run(capsys):
     assert main(["solve", "data.csv", "--quiet", "--threads", "1", "--run-dir", "r", "--required", "b,d"]) == 0
     capsys.readouterr()
-    return read_bif("r/network.bif")
+    return read_network("r/network.bif")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from joint_states import joint_table, random_tables, summed
 
 from extbnsl.core.errors import BudgetError
 from extbnsl.data import Dataset
-from extbnsl.formats.bif import read_bif
+from extbnsl.formats.network_reader import read_network
 from extbnsl.networks.inference import Tables, joint, log_evidence, marginals
 from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import fit, log_likelihoods, sampled
@@ -196,7 +196,7 @@ def test_a_thousand_children_of_one_variable_and_a_chain_of_a_thousand():
 )
 def test_published_networks_are_asked_for_all_variables_at_once(shared_data, name):
     """One by one, which eliminates what else there is in other orders, and fewer variables, says the same."""
-    read = read_bif(shared_data / "networks" / f"{name}.bif.gz")
+    read = read_network(shared_data / "networks" / f"{name}.bif.gz")
     known, rng, n = Tables.known(read.network, read.tables), np.random.default_rng(1), len(read.network.names)
     codes = np.zeros((1, n), int)
     for child in read.network.order():
