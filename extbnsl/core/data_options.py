@@ -26,6 +26,19 @@ class DataOptions(Options):
             "the character between columns, or tab, comma, semicolon, pipe, space", "D", default="decided by looking"
         ),
     ] = None
+    skip_lines: Annotated[
+        str | None,
+        Option(
+            "lines of the file that are no rows: N for the first N, A-B for lines A to B, several with commas; 0 if "
+            "all others are rows",
+            "N,A-B,...",
+            default="decided by looking",
+            given=str | int,
+        ),
+    ] = None
+    comment: Annotated[
+        str | None, Option("lines that begin with this text are no rows", "TEXT", default="decided by looking")
+    ] = None
     missing: Annotated[
         str,
         Option("missing values: refuse the data, drop the record, or make missing a state", choices=MISSING_RULES),
@@ -69,4 +82,4 @@ class DataOptions(Options):
     ] = None
 
 
-OF_FILES = ("header", "delimiter", "arities", "records")
+OF_FILES = ("header", "delimiter", "skip_lines", "comment", "arities", "records")

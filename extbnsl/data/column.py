@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import NAMES_SHOWN
+from extbnsl.core.sentences import NAMES_SHOWN, dropped
 from extbnsl.data.dataset import LARGEST_NUMBER
 
 PIECE = 1 << 16  # codes looked up at a time: numpy makes eight bytes of each for that
@@ -161,10 +161,8 @@ def check_names(names: Sequence[str], source: str) -> None:
     if not names:
         raise InputError(f"{source} has no columns: give at least one variable.")
     if "" in names:
-        raise InputError(
-            f"{source}: column {list(names).index('') + 1} has no name: name it, or remove it if it only "
-            "numbers the records."
-        )
+        what = f"{source}: column {list(names).index('') + 1} has no name"
+        raise InputError(what, names=[""], advice=("name it, or leave it out", dropped([""])))
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         what = "the name" if len(twice) == 1 else "each of the names"

@@ -1,5 +1,6 @@
 """Files of other programs, known by how they begin or by their name: refused with a sentence on how to convert them."""
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -25,6 +26,7 @@ _WITH_PANDAS = "convert it, such as with pandas.{}(...).to_csv('data.csv', index
 _EXPORTED = "save it there as CSV in UTF-8, or " + _WITH_PANDAS.format("read_excel")
 _FROM_PICKLE = "give the data frame in it to extbnsl.learn(pandas.read_pickle(...)) in Python"
 _IN_R = "convert it with write.csv(..., 'data.csv', row.names = FALSE) in R"
+_DATA = "give the data to learn a network from"
 # Of formats that begin alike the first is meant, unless the name says another.
 FORMATS = (
     Format("a zip archive", (".zip",), (ZIP,), "unpack it, or save it as CSV if it is a spreadsheet"),
@@ -42,15 +44,34 @@ FORMATS = (
     Format("a Python pickle", (".pkl", ".pickle"), (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5"), _FROM_PICKLE),
     Format("an array of numpy", (".npy",), (b"\x93NUMPY",), "give it to extbnsl.learn(numpy.load(...)) in Python"),
     Format("a PDF document", (".pdf",), (b"%PDF",), "save the table as CSV"),
+    Format("a GeNIe network (XDSL)", (".xdsl",), (b"<smile",), _DATA),
+    Format("a network in XML (XMLBIF)", (".xmlbif",), (b"<!DOCTYPE BIF", b"<BIF"), _DATA),
     Format("XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html"), "save the table in it as CSV"),
 )
 LOOKED_AT = 1 << 16  # bytes of a table
+LINES = 5
+_XML_HEAD = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)+", re.DOTALL)
+# What the first lines that are not blank begin with, one blank between them.
+TEXTS = {
+    rb"(?:net|class \S+|(?:decision |utility |continuous )?node \S+) ?\{": "a network (Hugin)",
+    rb"bnet \S+ ?\{": "a network (Netica)",
+    rb"network .*\{": "a network (BIF)",
+    rb"belief network ": "a network (DSC)",
+    rb"(?:BAYES|MARKOV) \d+ ": "a network (UAI)",
+    rb"(?:strict )?(?:di)?graph\b.*\{": "a graph (DOT or GML)",
+    rb"graph \[": "a graph (DOT or GML)",
+    rb"\[\w+(?:\|\w+(?::\w+)*)?\](?:\[\w+(?:\|\w+(?::\w+)*)?\])": "a network (a model string of bnlearn)",
+    rb"/knowledge\b": "knowledge (Tetrad)",
+    rb"/covariance\b": "a covariance matrix (Tetrad)",
+}
+_JSON = re.compile(rb'\{ ?(?:"|\}|$)|\[ ?[\[{"]')
 
 
 def check_text(path: str | PathLike[str], name: str, begins: bytes) -> None:
     """Raise InputError if a file that begins so, called `name` in sentences, is of another program and no text."""
     suffix = Path(path).suffix.lower()
-    alike = [known for known in FORMATS if begins.startswith(known.beginnings)]
+    behind = _XML_HEAD.sub(b"", begins[:LOOKED_AT])
+    alike = [known for known in FORMATS if begins.startswith(known.beginnings) or behind.startswith(known.beginnings)]
     if not alike and not _is_text(begins):
         alike = [known for known in FORMATS if suffix in known.suffixes]
     if alike:
@@ -62,17 +83,21 @@ def check_table(source: str, begins: bytes) -> None:
     """Raise InputError if a text that begins so holds no table, though it has lines."""
     lines = list[bytes]()
     for line in map(bytes.strip, begins[:LOOKED_AT].splitlines()):
-        if line and not line.startswith((b"%", b"#")):
+        if line and not line.startswith((b"%", b"#", b"//")):
             lines.append(line)
-        if len(lines) == 3:
+        if len(lines) == LINES:
             break
     if not lines:
         return
+    joined = b" ".join(b" ".join(lines)[:LOOKED_AT].split())
     if lines[0].lower().startswith(b"@relation"):
         raise InputError(f"{source} is an ARFF file: let its name end in .arff.")
-    if lines[0].startswith(b"network ") and b"{" in b"".join(lines[:2]):
-        raise InputError(f"{source} holds a network (BIF), not records: give the data to learn a network from.")
-    if _are_scores(lines):
+    what = next((what for begins, what in TEXTS.items() if re.match(begins, joined)), None)
+    if what or _are_covariances(lines):
+        raise InputError(f"{source} holds {what or 'a covariance matrix (Tetrad)'}, not records: {_DATA}.")
+    if _JSON.match(joined):
+        raise InputError(f"{source} is JSON, which cannot be read: {_WITH_PANDAS.format('read_json')}.")
+    if _are_scores(lines[:3]):
         raise InputError(
             f"{source} holds local scores, not records: put them into a file whose name ends in .jkl or .pss."
         )
@@ -87,6 +112,14 @@ def _are_scores(lines: Sequence[bytes]) -> bool:
         return False
     counts = [written_number(word.decode(errors="replace")) for word in (words[0][0], words[1][1], words[2][1])]
     return None not in counts and counts[2] == len(words[2]) - 2
+
+
+def _are_covariances(lines: Sequence[bytes]) -> bool:
+    """Whether a covariance matrix begins with these lines: how many records, names, and one to two or three numbers."""
+    words = list(map(bytes.split, lines))
+    widths = list(map(len, words))
+    is_triangle = len(widths) > 3 and widths[0] == 1 and widths[1] > 1 and widths[2:] == [1, 2, 3][: len(widths) - 2]
+    return is_triangle and written_number(words[0][0].decode(errors="replace")) is not None
 
 
 def _is_text(begins: bytes) -> bool:

@@ -51,7 +51,13 @@ def read_other_file(make: Make[Made], path: str | PathLike[str], options: DataOp
     """What `make` makes of the columns of such a file, as `file.read_file` says."""
     wanted, source = treatment(options), source_name(path)
     header_options = (Mention("header"), " or ", Mention("no-header"))
-    for told_as, given in (((Mention("delimiter"),), options.delimiter), (header_options, options.header)):
+    of_texts = (
+        ((Mention("delimiter"),), options.delimiter),
+        (header_options, options.header),
+        ((Mention("skip-lines"),), options.skip_lines),
+        ((Mention("comment"),), options.comment),
+    )
+    for told_as, given in of_texts:
         if given is not None:
             raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
     made: Made = make(_columns(Path(path), source, reading), source, wanted, reading)

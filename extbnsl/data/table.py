@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention
+from extbnsl.core.sentences import Mention, asking, option
 from extbnsl.data.column import Column, narrowest
-from extbnsl.data.text import LONGEST_LINE, NumberedRow, Reading, numbered_rows
+from extbnsl.data.text import LONGEST_LINE, MARKS, Lines, NumberedRow, Reading, numbered_rows
 
 KEY_BYTES = 8  # a text of so many bytes fits a 64-bit key
 MANY_RECORDS = 64  # from here on keys pay: array operations take longer to begin than texts to be looked up
@@ -25,8 +25,8 @@ _MASKS = (255 * np.tri(KEY_BYTES + 1, KEY_BYTES, -1, np.uint8)).view("<u8")[:, 0
 class Chunk(NamedTuple):
     """Some rows: field (i, j) is text[starts[i, j] : starts[i, j] + lengths[i, j]], in UTF-8.
 
-    starts, lengths: (rows, columns) int64. Row i ends in line lines[i]. `text` goes on for KEY_BYTES or more after the
-    last field.
+    starts, lengths: (rows, columns) int64. Row i ends in line lines[i] of those that `Lines` left. `text` goes on for
+    KEY_BYTES or more after the last field.
     """
 
     text: bytes
@@ -95,7 +95,7 @@ _NEWLINE = ord("\n")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator[Chunk]:
+def row_chunks(blocks: Iterable[bytes], delimiter: str, lines: Lines) -> Iterator[Chunk]:
     """The rows of a text that comes in blocks of whole lines, all with as many fields as the first.
 
     Blank lines before the first row and at the end are left out; one in between is a row of one empty field. Raises
@@ -103,14 +103,14 @@ def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator
     LONGEST_LINE bytes. O(bytes); a few times one block is in memory.
     """
     line, width = 1, None
-    inner = _without_blank_ends(blocks, source)
+    inner = _without_blank_ends(blocks, lines.source)
     for skipped, block in inner:
         line += skipped
         if b'"' in block or delimiter == " " or not delimiter.isascii():
             rest = chain([block], (further for _, further in inner))
-            yield from _quoted_chunks(numbered_rows(rest, delimiter, source, line), width, source)
+            yield from _quoted_chunks(numbered_rows(rest, delimiter, lines, line), width, lines)
             return
-        chunk = _plain_chunk(block, delimiter, source, line, width)
+        chunk = _plain_chunk(block, delimiter, lines, line, width)
         line, width = line + len(chunk.lines), chunk.starts.shape[1]
         yield chunk
 
@@ -138,7 +138,7 @@ def _without_blank_ends(blocks: Iterable[bytes], source: str) -> Iterator[tuple[
         held = held[end:]
 
 
-def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: int | None) -> Chunk:
+def _plain_chunk(block: bytes, delimiter: str, lines: Lines, line: int, width: int | None) -> Chunk:
     """The rows of a block without quotes; `line` is its first, and the rows are to have `width` fields if that is
     known."""
     text = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -146,28 +146,25 @@ def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: in
     data = np.frombuffer(text, dtype=np.uint8)
     ends = np.flatnonzero((data == _NEWLINE) | (data == ord(delimiter)))
     widths = np.diff(np.flatnonzero(data[ends] == _NEWLINE), prepend=-1)
-    begins = width is None
     width = width or int(widths[0])
     wrong = np.flatnonzero(widths != width)
     if wrong.size:
-        lacking = begins and bool((widths[1:] == width + 1).all())
-        raise _ragged(source, line + int(wrong[0]), int(widths[wrong[0]]), width, lacking)
+        row = int(wrong[0])
+        begins = text.split(b"\n", row + 1)[row].decode()
+        raise _ragged(lines, line + row, begins, int(widths[row]), width)
     starts = np.append(0, ends[:-1] + 1)
     shape = (len(widths), width)
-    lines = range(line, line + len(widths))
-    return Chunk(text + bytes(KEY_BYTES), starts.reshape(shape), (ends - starts).reshape(shape), lines)
+    numbers = range(line, line + len(widths))
+    return Chunk(text + bytes(KEY_BYTES), starts.reshape(shape), (ends - starts).reshape(shape), numbers)
 
 
-def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) -> Iterator[Chunk]:
+def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, lines: Lines) -> Iterator[Chunk]:
     """The rows by the chunk; the first alone if their width is not known."""
-    chunks = 0 if width is None else 2  # before this one; the second begins with the second row
     while numbered := list(islice(rows, max(1, CHUNK_FIELDS // width) if width else 1)):
         width = width or len(numbered[0][0])
         for row, line in numbered:
             if len(row) != width:
-                lacking = chunks == 1 and {len(other) for other, _ in numbered} == {width + 1}
-                raise _ragged(source, line, len(row), width, lacking)
-        chunks += 1
+                raise _ragged(lines, line, row[0], len(row), width)
         fields = [field.encode() for row, _ in numbered for field in row]
         lengths = np.fromiter(map(len, fields), dtype=np.int64, count=len(fields))
         starts = np.cumsum(lengths) - lengths
@@ -176,54 +173,69 @@ def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) 
         yield Chunk(text, starts.reshape(shape), lengths.reshape(shape), [line for _, line in numbered])
 
 
-def _too_long(chunk: Chunk, source: str) -> InputError:
+def _too_long(chunk: Chunk, lines: Lines) -> InputError:
     """The refusal of the first field that is too long for a name or a state."""
     row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
     return InputError(
-        f"{source}, line {chunk.lines[row]}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
+        f"{lines.at(chunk.lines[row])}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
         f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right ",
         Mention("delimiter"),
         ".",
     )
 
 
-def _ragged(source: str, line: int, found: int, width: int, lacking: bool) -> InputError:
-    """The refusal of a row that has not as many fields as the first; `lacking`: all have one more than that."""
-    fields = f"{source}, line {line}: {found} field{'s' if found != 1 else ''} where the first row has {width}"
-    if lacking:
-        return InputError(
-            f"{fields}: if R's write.table wrote it, which leaves the row names without a name, write it again with "
-            "row.names = FALSE; else correct the first row."
-        )
-    return InputError(f"{fields}: correct the line, or give the right ", Mention("delimiter"), ".")
+def _ragged(lines: Lines, line: int, begins: str, found: int, width: int) -> InputError:
+    """The refusal of a row that has not as many fields as the first; `begins`: its text, or its first field."""
+    mark = next((mark for mark in MARKS if begins.lstrip().startswith(mark)), None)
+    skipped = asking("skip-lines", lines.without(line, line)) if mark is None else option("comment", mark)
+    return InputError(
+        f"{lines.at(line)}: {found} field{'s' if found != 1 else ''} where the first row has {width}: correct the "
+        "line, leave it out with ",
+        skipped,
+        ", or give the right ",
+        Mention("delimiter"),
+        ".",
+    )
 
 
 COLUMN_BYTES = 1 << 10  # about what a column takes without any record
+FIRST_ROWS = 4  # names, and records that may be none
 LATER_BYTES = 3  # that each field takes later, at least, besides its code: the code in order and the one in the Dataset
 
 
-def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading) -> tuple[Column, ...]:
-    """The columns, unnamed, of a delimited text that comes in blocks of whole lines; its first row is a record too.
+class Table(NamedTuple):
+    """The columns of a text, unnamed, with its first row as a record too; `ends` are the lines in which the first rows
+    end, of those that `Lines` left."""
+
+    columns: tuple[Column, ...]
+    ends: list[int]
+
+
+def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Reading) -> Table:
+    """The columns of a delimited text that comes in blocks of whole lines.
 
     Fields are stripped of surrounding white space, within quotes too; rows and InputErrors are those of `row_chunks`.
     Raises InputError for an empty text and a field of more than LONGEST_FIELD bytes, and BudgetError as soon as the
     columns, and what is to be made of them, are certain to take more than the memory of `reading`. O(fields).
     """
     columns: list[ColumnCodes] = []
-    records = 0
-    for chunk in row_chunks(blocks, delimiter, source):
+    ends: list[int] = []
+    records, source = 0, lines.source
+    for chunk in row_chunks(blocks, delimiter, lines):
         longest = chunk.lengths.max(axis=0).tolist()
         if max(longest) > LONGEST_FIELD:
-            raise _too_long(chunk, source)
+            raise _too_long(chunk, lines)
         if not columns:
             width = len(longest)
             reading.check_memory(source, COLUMN_BYTES * width, f"the first row, of {width:,} columns")
             columns = [ColumnCodes() for _ in range(width)]
         records += len(chunk.lines)
+        ends += chunk.lines[: max(0, FIRST_ROWS - len(ends))]
         needed = (COLUMN_BYTES + LATER_BYTES * records) * len(columns)
         for j, column in enumerate(columns):
             needed += column.extend(chunk, j, longest[j])
         reading.check_memory(source, needed, f"the {records:,} rows of {len(columns):,} columns")
     if not columns:
-        raise InputError(f"{source} is empty: give a file with at least one row of data.")
-    return tuple(column.column() for column in columns)
+        found = "has no line that is a row" if lines.left_out else "is empty"
+        raise InputError(f"{source} {found}: give a file with at least one row of data.")
+    return Table(tuple(column.column() for column in columns), ends)

@@ -1,5 +1,5 @@
-"""Text files as the user has them: plain or gzip, UTF-8 with or without a byte order mark, and their delimiter; what
-reading any file may take, and who hears of it.
+"""Text files as the user has them: plain or gzip, UTF-8 with or without a byte order mark, and which of their lines are
+rows; what reading any file may take, and who hears of it.
 """
 
 import codecs
@@ -10,12 +10,14 @@ import os
 import re
 import stat
 import zlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from os import PathLike
 
+from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import format_size
@@ -158,60 +160,98 @@ def _check_characters(block: bytes, name: str, line: int) -> None:
         raise InputError(f"{name} has a NUL byte in line {at}, so it is no text file: save it as UTF-8 text.")
 
 
-# In order of preference: a text with tabs or semicolons in every row has its commas inside fields.
-STRONG = ("\t", ";", "|", ",")
-ODD = (*STRONG, "^", ":", "~", " ")  # that may separate what looks like one column
-CALLED = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe", " ": "space"}
-SPELLED = {"\\t": "\t", **dict(zip(CALLED.values(), CALLED, strict=True))}
+MARKS = ("#", "//", "%")  # of lines that tell of a table
 NumberedRow = tuple[list[str], int]  # with the number of its last line
-SAMPLE_ROWS = 50
 _BLANKS_OR_QUOTED = re.compile(r'("[^"\r\n]*")|[ \t]+')
 
 
-def given_delimiter(text: str) -> str:
-    """The delimiter that --delimiter names: one character, or a name in SPELLED; else InputError."""
-    delimiter = SPELLED.get(text, text)
-    if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise InputError(
-            Mention("delimiter"), f" {text!r} cannot separate fields: give one character, such as , or ; or \\t."
-        )
-    return delimiter
+class Lines:
+    """Which lines of a text are rows, and where those are in its file.
 
-
-def sniff_delimiter(head: bytes) -> str:
-    """The delimiter of a text that begins with the lines `head`, from its first SAMPLE_ROWS rows.
-
-    The first of tab, semicolon, bar and comma that gives all these rows the same number of fields, more than
-    one; else, where the rows are ragged, the one of them that divides the first row most. If none is in the
-    first row: runs of spaces, if most rows have as many fields as the first, more than one, or all of them one field
-    more, as where row names have no name; else the text is one column (",").
+    `kept` leaves out the lines that the user names, by number or by how they begin, and `leave_out_first` further ones
+    at the beginning of what is left. settled: whether the user says that all others are rows.
     """
-    widths = dict[str, list[int]]()
-    for delimiter in STRONG:
-        counts = widths[delimiter] = _widths(head, delimiter)
-        if counts and counts[0] > 1 and len(set(counts)) == 1:
-            return delimiter
-    first = {delimiter: counts[0] for delimiter, counts in widths.items() if counts}
-    if any(count > 1 for count in first.values()):
-        return max(first, key=lambda delimiter: first[delimiter])
-    spaced = _widths(head, " ")
-    if spaced and spaced[0] > 1 and spaced.count(spaced[0]) * 2 > len(spaced):
-        return " "
-    quoted = head.lstrip().startswith(b'"')
-    lacking = len(spaced) > 2 and spaced[0] + quoted > 1 and set(spaced[1:]) == {spaced[0] + 1}
-    return " " if lacking else ","
+
+    def __init__(self, source: str, skip_lines: str | int | None = None, comment: str | None = None) -> None:
+        """InputError for what names no lines, and for an empty comment."""
+        if comment is not None and not comment.strip():
+            raise InputError("is empty: give what the lines begin with, such as #.", option="comment", value=comment)
+        self.source = source
+        self._mark = b"" if comment is None else comment.strip().encode()
+        self._given = "" if skip_lines is None else str(skip_lines).replace(" ", "")
+        self._ranges = [] if skip_lines is None else [_range_of(one, self._given) for one in self._given.split(",")]
+        self.settled = (1, 0) in self._ranges
+        self._left_out = array("q")  # numbers of lines, ascending
+        self._first = 0
+
+    def kept(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The blocks, of whole lines, without lines that are left out, and without blocks that have no other.
+
+        A line within quotes does not begin with the comment.
+        """
+        last, number, quotes = max((end for _, end in self._ranges), default=0), 0, 0
+        for block in blocks:
+            if number >= last and not self._mark:
+                yield block
+                continue
+            left = list[bytes]()
+            for line in block.splitlines(keepends=True):
+                number += 1
+                is_comment = self._mark and quotes % 2 == 0 and line.lstrip().startswith(self._mark)
+                if is_comment or any(start <= number <= end for start, end in self._ranges):
+                    self._left_out.append(number)
+                else:
+                    quotes += line.count(b'"')
+                    left.append(line)
+            if left:
+                yield b"".join(left)
+
+    def leave_out_first(self, count: int) -> None:
+        """Count no more the first lines of what was kept so far."""
+        self._first += count
+
+    def in_file(self, line: int) -> int:
+        """The number in the file of a line of those that are left, which begin with 1."""
+        line += self._first
+        for number in self._left_out:
+            if number > line:
+                break
+            line += 1
+        return line
+
+    @property
+    def left_out(self) -> int:
+        """How many lines of those that the user names have been left out."""
+        return len(self._left_out)
+
+    def at(self, line: int) -> str:
+        """The beginning of a sentence about a line of those that are left."""
+        return f"{self.source}, line {self.in_file(line)}"
+
+    def without(self, first: int, last: int) -> str:
+        """What to give as --skip-lines to leave out these lines too, of those that are left."""
+        start, end = self.in_file(first), self.in_file(last)
+        more = str(end) if start == 1 else f"{start}-{end}"
+        return ",".join(filter(None, (self._given, more)))
+
+    def with_all(self) -> str:
+        """What to give as --skip-lines to leave out no others than the user names."""
+        return ",".join(filter(None, (self._given, "0")))
 
 
-def other_delimiter(head: bytes, delimiter: str) -> str | None:
-    """A character, not `delimiter`, that divides each of the first rows into as many fields, more than one, if any."""
-    for other in ODD:
-        widths = _widths(head, other) if other != delimiter else []
-        if len(widths) > 1 and widths[0] > 1 and len(set(widths)) == 1:
-            return other
-    return None
+def _range_of(text: str, given: str) -> tuple[int, int]:
+    """The first and the last line that `text` names: the first N lines, or `A-B`."""
+    first, dash, last = text.partition("-")
+    start, end = written_number(first), written_number(last)
+    if not dash and start is not None:
+        return 1, start
+    if start is None or end is None or not 1 <= start <= end:
+        what = f"{given!r} names no lines: give N for the first N lines, A-B for lines A to B, several with commas."
+        raise InputError(what, option="skip-lines", value=given)
+    return start, end
 
 
-def numbered_rows(blocks: Iterable[bytes], delimiter: str, source: str, line: int = 1) -> Iterator[NumberedRow]:
+def numbered_rows(blocks: Iterable[bytes], delimiter: str, lines: Lines, line: int = 1) -> Iterator[NumberedRow]:
     """The rows of a text that comes in blocks of whole lines, of which the first has the number `line`.
 
     A blank line is a row of one empty field. A field in double quotes may hold delimiters, line ends, and quotes
@@ -220,40 +260,24 @@ def numbered_rows(blocks: Iterable[bytes], delimiter: str, source: str, line: in
     """
     number, taken = line - 1, 0  # of the last line, and characters since the last row
 
-    def lines() -> Iterator[str]:
+    def texts() -> Iterator[str]:
         nonlocal number, taken
         for text in chain.from_iterable(io.StringIO(block.decode(), newline="") for block in blocks):
             number, taken = number + 1, taken + len(text)
             if taken > LONGEST_LINE:
-                raise too_long(source, number)
+                raise too_long(lines.source, lines.in_file(number))
             yield _squeezed(text) if delimiter == " " else text
 
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
+    reader = csv.reader(texts(), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
     try:
         for row in reader:
             taken = 0
             yield row or [""], number
     except csv.Error as error:
-        raise InputError(f"{source}, line {number}: {error}: correct the quotes there.") from None
+        raise InputError(f"{lines.at(number)}: {error}: correct the quotes there.") from None
 
 
 def _squeezed(line: str) -> str:
     if '"' not in line:
         return " ".join(line.split())
     return _BLANKS_OR_QUOTED.sub(lambda match: match[1] or " ", line.strip(" \t\r\n"))
-
-
-def _widths(head: bytes, delimiter: str) -> list[int]:
-    """The number of fields of each of the first rows that are not blank; none if they cannot be parsed."""
-    lines: Iterable[str] = io.StringIO(head.lstrip(b" \r\n").decode(), newline="")
-    if delimiter == " ":
-        lines = map(_squeezed, lines)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
-    widths = list[int]()
-    try:
-        for row in islice(reader, SAMPLE_ROWS):
-            if row not in ([], [""]):
-                widths.append(len(row))
-    except csv.Error:
-        return []
-    return widths

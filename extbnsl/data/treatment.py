@@ -2,6 +2,7 @@
 the arities that are declared: states that a variable has although they may not occur.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -16,6 +17,7 @@ from extbnsl.data.column import Column, check_names, clean_name, has_fractions, 
 from extbnsl.data.missing import MARKERS
 from extbnsl.data.text import read_text
 
+_EMPTY = re.compile(r'(?:^|,)\s*""\s*(?:,|$)')  # a text among others
 ALL = "all"  # for --discrete: every column
 
 DEFAULT = ("missing", "refuse")
@@ -169,7 +171,11 @@ def _rules(texts: Sequence[str]) -> Rules:
 
 
 def _names(given: Texts | None) -> tuple[str, ...]:
-    return tuple(clean_name(text) for text in _texts(given))
+    """The names that an option gives: that of a column without a name is empty, in a text with others it is quoted."""
+    names = tuple(map(clean_name, _texts(given)))
+    if isinstance(given, str):
+        return (*names, "") if not given.strip() or _EMPTY.search(given) else names
+    return (*names, "") if given is not None and "" in given else names
 
 
 def _texts(given: Texts | None) -> tuple[str, ...]:

@@ -14,7 +14,10 @@ from extbnsl.verify.document import Asked, ClaimedResult, Networks, Thing, read_
 SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.
 OUTCOME = ("status", "order-optimal")  # what came of it
-DATA_PARTS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
+DATA_PARTS = (
+    *("header", "delimiter", "skip_lines", "comment", "missing", "na", "columns", "drop", "discrete", "discretise"),
+    "arities",
+)
 EVERY = "data-options"  # all of these together
 KEYS = (
     *(*OUTCOME, "score", "ess", "max-parents", "knowledge", "variables", "records", "weights", "digest"),

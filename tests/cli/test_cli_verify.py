@@ -282,6 +282,8 @@ def test_numbers_whose_rounding_is_coarse(capsys):
 DATA = {
     "header": ("0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--no-header"]),
     "delimiter": ("a;b;c\n" + "0;1;0\n1;1;0\n1;0,5;1\n0;1;1\n" * 5, ["--delimiter", ";"]),
+    "skip_lines": ("a title\na,b,c\nm,kg,s\n" + "0,1,0\n1,1,0\n1,0,1\n" * 5, ["--skip-lines", "1,3-3"]),
+    "comment": ("a,b,c\n" + "0,1,0\n* x\n1,1,0\n1,0,1\n" * 5, ["--comment", "*"]),
     "missing": ("a,b,c\n" + "0,1,?\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--missing", "drop"]),
     "na": ("a,b,c\n" + "0,1,x\n1,1,y\n1,0,1\n0,1,1\n" * 5, ["--missing", "state", "--na", "x,y"]),
     "columns": ("a,b,c\n" + "0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--columns", "a,c"]),

@@ -103,31 +103,6 @@ def test_one_column_is_no_cause_for_doubt(read):
         assert read(text + "a\n").variables == 1
 
 
-@pytest.mark.parametrize("delimiter", [" ", "\t", ","])
-@pytest.mark.parametrize("quoted", [True, False])
-def test_names_that_lack_that_of_the_row_names_are_told(read, delimiter, quoted):
-    mark = '"' if quoted else ""
-    rows = [f"{mark}{i}{mark},0,{mark}x{mark},1" for i in range(1, 9)]
-    text = "\n".join([",".join(f"{mark}{name}{mark}" for name in "ABC"), *rows])
-    said = refusal(read, text.replace(",", delimiter))
-    assert "line 2: 4 fields where the first row has 3" in said
-    assert "R's write.table" in said
-    assert "row.names = FALSE" in said
-
-
-def test_names_of_a_single_column_that_lack_that_of_the_row_names_are_told(read):
-    assert "R's write.table" in refusal(read, '"A"\n"1" 0\n"2" 1\n"3" 1\n')
-    assert read("colour\ndark blue\nlight red\n").variables == 1
-
-
-@pytest.mark.parametrize("names", ["0,1,2", "a,b,c", "a,0,c"])
-@pytest.mark.parametrize("values", ["0,1,1", "x,y,x"])
-def test_the_row_numbers_of_a_frame_are_to_be_left_out(read, names, values):
-    text = f",{names}\n" + "".join(f"{i},{values}\n" for i in range(9))
-    assert "column 1 has no name" in refusal(read, text)
-    assert read(text, columns=names).names == tuple(names.split(","))
-
-
 def test_a_single_longer_row_is_not_taken_for_row_names(read):
     for text in ("a,b\n0,1,2\n0,1\n", '"a",b\n0,1,2\n0,1\n'):
         assert "correct the line" in refusal(read, text)
@@ -142,7 +117,21 @@ def test_a_single_longer_row_is_not_taken_for_row_names(read):
         ("VAR a\nMETA arity=2\n-1.5\n", "local scores"),
         ("META pss_version = 0.1\nVAR a\n-1\n", "local scores"),
         ("% iris\n\n@RELATION iris\n@ATTRIBUTE a {0,1}\n@DATA\n0\n", "an ARFF file"),
-        ("<?xml version='1.0'?>\n<smile/>\n", "XML or HTML"),
+        ("<?xml version='1.0'?>\n<data/>\n", "XML or HTML"),
+        ("<?xml version='1.0'?>\n<!-- a -->\n<smile version='1'>\n", "a GeNIe network (XDSL)"),
+        ("<?xml version='1.0'?>\n<!DOCTYPE BIF [\n]>\n<BIF>\n", "a network in XML (XMLBIF)"),
+        ("net\n{\n}\nnode A\n{\n}\n", "a network (Hugin)"),
+        ("class unnamed {\n}\n", "a network (Hugin)"),
+        ("// ~->[DNET-1]->~\nbnet asia {\n", "a network (Netica)"),
+        ('belief network "asia"\nnode x {\n', "a network (DSC)"),
+        ("BAYES\n3\n2 2 3\n", "a network (UAI)"),
+        ("digraph {\n  a -> b;\n}\n", "a graph (DOT or GML)"),
+        ("[A][S][T|A][L|S]\n", "a model string"),
+        ("50\nA\tB\tC\n1.0\n0.3\t1.0\n0.2\t0.1\t1.0\n", "a covariance matrix (Tetrad)"),
+        ("/covariance\n50\nA B\n1.0\n.3 1.0\n", "a covariance matrix (Tetrad)"),
+        ("/knowledge\naddtemporal\n\n1 a b\n", "knowledge (Tetrad)"),
+        ('{"a": 1}\n{"a": 0}\n', "JSON"),
+        ('[\n {"a": 1},\n {"a": 0}\n]\n', "JSON"),
     ],
 )
 def test_texts_that_are_no_tables_are_told(read, text, word):
@@ -211,5 +200,5 @@ def test_a_dash_is_standard_input(packed):
 
 def test_numbers_of_thousands_of_digits_are_no_numbers(read):
     many = "9" * 5000
-    assert "5,002 bytes" in refusal(read, f"2\n0 {many}\n-1.5 {many} 1\n")
+    assert "is no table" in refusal(read, f"2\n0 {many}\n-1.5 {many} 1\n")
     assert "give a number of intervals from 2" in refusal(read, "a,b\n0,1\n1,0\n", discretise=f"quantile:{many}")
