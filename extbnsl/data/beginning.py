@@ -244,17 +244,16 @@ def _no_table(why: str, head: bytes, lines: Lines) -> InputError:
 
 def _are_no_rows(rows: Sequence[NumberedRow], lines: Lines) -> InputError:
     """The refusal of the rows but the last, which is the first of the table."""
-    last, text = rows[-2][1], " ".join(rows[0][0]).strip()[:TEXT_SHOWN]
-    numbers = [sum(map(bool, row)) for row, _ in rows]
-    widths = [str(number) for number in numbers[:-1][:WIDTHS_SHOWN]]
-    shown = counted(numbers[0], "field") if len(rows) == 2 else f"{', '.join(widths)} fields"
-    which = f"{lines.at(rows[0][1])} ({text!r}), has" if len(rows) == 2 else f"{lines.at(rows[0][1])} ({text!r}) to"
-    which += "" if len(rows) == 2 else f" line {lines.in_file(last)}, have"
+    text = " ".join(rows[0][0]).strip()[:TEXT_SHOWN]
+    first, last = lines.in_file(rows[0][1]), lines.in_file(rows[-2][1])
+    *before, below = [sum(map(bool, row)) for row, _ in rows]
+    which = f"line {first} ({text!r}) has" if len(before) == 1 else f"lines {first} ({text!r}) to {last} have"
+    fields = " and ".join(counted(number, "field") for number in dict.fromkeys(before))
     return InputError(
-        f"{which} {shown}, and those below have {numbers[-1]}",
+        f"{lines.source}: {which} {fields}, and those below have {below}",
         value=text,
         advice=(
-            *("leave out what tells of the table with ", asking("skip-lines", lines.without(1, last))),
+            *("leave out what tells of the table with ", asking("skip-lines", lines.without(1, rows[-2][1]))),
             *(", or correct these lines, or give the right ", Mention("delimiter")),
         ),
     )

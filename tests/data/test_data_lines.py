@@ -205,6 +205,7 @@ def test_titles_are_told_with_what_leaves_them_out(read, before, delimiter, skip
     text = before + rows(delimiter)
     said = refusal(read, text)
     assert f"with --skip-lines {skip}," in said
+    assert f"('{'24' if before[0] == '2' else 'My data'}" in said
     assert "R's" not in said
     assert is_whole(read(text, skip_lines=skip))
 
@@ -266,7 +267,7 @@ def test_names_of_rows_that_occur_twice_are_a_column(read):
     text = "a,b\nx,0,1\ny,1,1\nx,0,0\n"
     assert "column 1 has no name" in refusal(read, text)
     assert read(text, drop="").names == ("a", "b")
-    assert "line 1 ('a b'), has 2 fields, and those below have 3" in refusal(read, text, header=False)
+    assert "line 1 ('a b') has 2 fields, and those below have 3" in refusal(read, text, header=False)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ PIECES = [
     "\ufeff",
     "\0",
     "longer than a key",
+    "#",
+    "sep=;",
 ]
 
 
@@ -226,6 +228,8 @@ def test_a_damaged_table_is_read_or_refused(tmp_path_factory, data):
         "drop": data.draw(st.sampled_from([None, "a", "X0"])),
         "discrete": data.draw(st.sampled_from([None, "c", "all"])),
         "delimiter": data.draw(st.sampled_from([None, ",", " ", "é"])),
+        "skip_lines": data.draw(st.sampled_from([None, 0, 1, "2-3"])),
+        "comment": data.draw(st.sampled_from([None, "1", "x"])),
     }
     check_any(tmp_path_factory, text, options)
 
