@@ -66,8 +66,10 @@ def beginning(head: bytes, given: str | None, header: bool | None, lines: Lines)
         return Beginning(delimiter, head.lstrip().partition(b" ")[2])
     if header is not False and not names and _lacks_one(rows, head):
         return Beginning(delimiter, (b'"" ' if delimiter == " " else delimiter.encode()) + head, lacking=True)
+    if _ends_in_vain(rows):
+        return Beginning(delimiter, _without_last_delimiter(head, delimiter))
     before = 0 if names or lines.settled else _before(rows, delimiter)
-    if before:
+    if before and not rows[before - 1][0][0].startswith(MARKS):  # parsing tells of a line among the rows
         raise _are_no_rows(rows[: before + 1], lines)
     return Beginning(delimiter, head)
 
@@ -207,12 +209,32 @@ def _before(rows: Sequence[NumberedRow], delimiter: str) -> int:
 
 
 def _filled_up(rows: Sequence[NumberedRow]) -> int:
-    """How many rows, before the first one without an empty field, have texts in the first of three or more alone."""
+    """How many rows, before the first one without an empty field, have texts in the first of three or more alone; or
+    texts in some fields, if that row has names over numbers."""
     whole = next((i for i, (row, _) in enumerate(rows) if all(row)), 0)
-    titles, below = [row for row, _ in rows[:whole]], {row[0] for row, _ in rows[whole:]}
-    if not titles or len(titles[0]) < 3 or not titles[0][0] or numbers_of(titles[0][:1]) is not None:
+    titles, below = [row for row, _ in rows[:whole]], [row for row, _ in rows[whole + 1 :]]
+    texts = [text for row in titles for text in row if text]
+    if not texts or not below or not titles[0][0] or any(numbers_of([text]) is not None for text in texts):
         return 0
-    return whole if all(not any(row[1:]) and row[0] not in below for row in titles) else 0
+    again = {text for row in below for text in row}
+    if len(titles[0]) > 2 and not any(any(row[1:]) or row[0] in again for row in titles):
+        return whole
+    names = rows[whole][0]
+    over_numbers = any(numbers_of(column) is not None for column in zip(*below, strict=True))
+    return whole if over_numbers and all(numbers_of([name]) is None for name in names) else 0
+
+
+def _ends_in_vain(rows: Sequence[NumberedRow]) -> bool:
+    """Whether a delimiter ends the first row, and no other."""
+    widths = _widths(rows)
+    return len(widths) > 1 and not rows[0][0][-1] and set(widths[1:]) == {widths[0] - 1}
+
+
+def _without_last_delimiter(head: bytes, delimiter: str) -> bytes:
+    """The text with a first line that does not end with a delimiter."""
+    first, *others = head.splitlines(keepends=True)
+    body = first.rstrip(b" \r\n")
+    return body.removesuffix(delimiter.encode()) + first[len(body) :] + b"".join(others)
 
 
 def _are_keys_and_values(head: bytes) -> bool:

@@ -93,11 +93,12 @@ def _records(
 
 
 def _rows(table: Table, lines: Lines) -> tuple[list[Column], list[int], list[str]]:
-    """The columns without what is no field or record for certain: columns that a delimiter at the end of each line
+    """The columns without what is no field or record for certain: columns that a delimiter at an end of each line
     makes, last rows without a value, and further rows that are the names; where the first rows end; and warnings."""
     columns, ends, said = list(table.columns), list(table.ends), list[str]()
-    while len(columns) > 1 and columns[-1].values == ("",):
-        columns.pop()
+    for end in (-1, 0):
+        while len(columns) > 1 and columns[end].values == ("",):
+            columns.pop(end)
     if lines.settled:
         return columns, ends, said
     empty = empty_end(columns) if len(columns) > 1 else 0
@@ -175,7 +176,7 @@ def _odd(records: Sequence[Column], ends: Sequence[int], lines: Lines) -> Odd | 
     advice: tuple[str | Mention, ...] = (f"leave {'it' if one else 'them'} out with ", skipped)
     if one and all(map(_is_name, texts)):
         before = asking("skip-lines", lines.without(1, ends[0]))
-        advice = (*advice, " (or with ", before, " all before it, if it has the names)")
+        advice = (*advice, ", what is before it with ", before, " if it has the names")
     return Odd(f"{'row 1' if one else f'rows 1 to {rows}'} of the data {values} {why}", advice)
 
 

@@ -46,7 +46,9 @@ FORMATS = (
     Format("a PDF document", (".pdf",), (b"%PDF",), "save the table as CSV"),
     Format("a GeNIe network (XDSL)", (".xdsl",), (b"<smile",), _DATA),
     Format("a network in XML (XMLBIF)", (".xmlbif",), (b"<!DOCTYPE BIF", b"<BIF"), _DATA),
-    Format("XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html"), "save the table in it as CSV"),
+    Format(
+        "XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html", b"<table"), "save the table in it as CSV"
+    ),
 )
 LOOKED_AT = 1 << 16  # bytes of a table
 LINES = 5
@@ -61,6 +63,8 @@ TEXTS = {
     rb"(?:strict )?(?:di)?graph\b.*\{": "a graph (DOT or GML)",
     rb"graph \[": "a graph (DOT or GML)",
     rb"\[\w+(?:\|\w+(?::\w+)*)?\](?:\[\w+(?:\|\w+(?::\w+)*)?\])": "a network (a model string of bnlearn)",
+    rb"structure\(list\(": "an object of R (dput)",
+    rb"(?:CREATE TABLE|INSERT INTO) ": "statements (SQL)",
     rb"/knowledge\b": "knowledge (Tetrad)",
     rb"/covariance\b": "a covariance matrix (Tetrad)",
 }

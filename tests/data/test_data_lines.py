@@ -91,9 +91,9 @@ def test_refusals_tell_the_line_of_the_file(read):
 
 
 def test_a_comment_among_the_rows_is_told(read):
-    text = rows() + "# end\n"
-    assert "leave it out with --comment '#'" in refusal(read, text)
-    assert is_whole(read(text, comment="#"))
+    for text in (rows() + "# end\n", rows().replace("\n", "\n# of the lab\n", 1)):
+        assert "leave it out with --comment '#'" in refusal(read, text)
+        assert is_whole(read(text, comment="#"))
 
 
 @pytest.mark.parametrize("given", ["x", "3-1", "-2", "0-3", "1,,2", "", " ", -1, "1;2", True, "1-", "٣"])
@@ -196,6 +196,7 @@ def test_a_text_of_marks_alone_is_one_of_rows(read):
         ("My data\nby me\n\n", ";", "2"),
         ("My data,,\n", ",", "1"),
         ("My data;;\n;;\n", ";", "2"),
+        ("group 1,,group 2\n", ",", "1"),
         ("My data set of 2020\n", " ", "1"),
         ("# note\nMy data\n", ",", "2-2"),
         ("24\n", " ", "1"),
@@ -205,7 +206,7 @@ def test_titles_are_told_with_what_leaves_them_out(read, before, delimiter, skip
     text = before + rows(delimiter)
     said = refusal(read, text)
     assert f"with --skip-lines {skip}," in said
-    assert f"('{'24' if before[0] == '2' else 'My data'}" in said
+    assert f"({before.splitlines()[-1 if before[0] == '#' else 0][:2]!r}"[:-1] in said
     assert "R's" not in said
     assert is_whole(read(text, skip_lines=skip))
 
@@ -213,7 +214,7 @@ def test_titles_are_told_with_what_leaves_them_out(read, before, delimiter, skip
 def test_a_title_as_wide_as_the_rows_is_told(read):
     (warning,) = read("My data set\n" + rows(" ")).warnings
     assert "Row 1 of the data ('a', 'b', 'c') looks like no record" in warning
-    assert "with --skip-lines 1 all before it, if it has the names" in warning
+    assert "what is before it with --skip-lines 1 if it has the names" in warning
 
 
 @pytest.mark.parametrize("names", ["abc", ""])
@@ -222,6 +223,26 @@ def test_a_title_as_wide_as_the_rows_is_told(read):
 def test_delimiters_at_the_ends_of_lines_make_no_columns(read, names, more, delimiter):
     data = read(rows(delimiter, names=names, end=delimiter * more + "\n"))
     assert is_whole(data, ("a", "b", "c") if names else ("X0", "X1", "X2"))
+
+
+def test_names_that_lack_the_first_stay_above_a_row_of_units(read):
+    text = ",a,b,c\nunit,m,kg,s\n" + "".join(f"{i},{','.join(map(str, row))}\n" for i, row in enumerate(RECORDS))
+    assert "with --skip-lines 2-2" in read(text).warnings[0]
+    assert is_whole(read(text, skip_lines="2-2", drop=""))
+
+
+def test_a_delimiter_at_the_end_of_the_names_alone_makes_no_column(read):
+    for end in ("\n", "\r\n", " \n"):
+        for options in ({}, {"header": True}, {"delimiter": ","}):
+            assert is_whole(read(f"a,b,c,{end}{rows(names='', end=end)}", **options))
+    assert "line 1 ('a b c 4') has 4 fields" in refusal(read, "a,b,c,4\n" + rows(names=""))
+
+
+def test_delimiters_at_both_ends_of_lines_make_no_columns(read):
+    text = "".join(f"| {line} |\n" for line in rows(" | ").splitlines())
+    assert is_whole(read(text))
+    (warning,) = read(text.replace("\n", "\n|---|---|---|\n", 1)).warnings
+    assert "('---', '---', '---') looks like no record" in warning
 
 
 def test_names_may_lack_the_delimiter_at_the_ends_of_lines(read):
