@@ -35,7 +35,9 @@ example:
 def add(parser: "Command") -> None:
     """Add what the command takes."""
     parser.words = "variables"
-    parser.add_argument("result", metavar="NETWORK", type=Path, help="a run directory, its result.json, or a file of a network")
+    parser.add_argument(
+        "result", metavar="NETWORK", type=Path, help="a run directory, its result.json, or a file of a network"
+    )
     parser.add_argument(
         "variables", metavar="VARIABLE", nargs="*", help="what is asked for (default: all that is not given)"
     )

@@ -15,7 +15,7 @@ SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.
 OUTCOME = ("status", "order-optimal")  # what came of it
 DATA_PARTS = (
-    *("header", "delimiter", "skip_lines", "comment", "missing", "na", "columns", "drop", "discrete", "discretise"),
+    *("header", "delimiter", "skip-lines", "comment", "missing", "na", "columns", "drop", "discrete", "discretise"),
     "arities",
 )
 EVERY = "data-options"  # all of these together
@@ -76,7 +76,7 @@ class Question:
             "resamples": self.resamples,
             EVERY: dict(self.data_options) or None,
         }
-        return own | {key: self.data_options.get(key) for key in DATA_PARTS}
+        return own | {key: self.data_options.get(key.replace("-", "_")) for key in DATA_PARTS}
 
 
 def question_of(

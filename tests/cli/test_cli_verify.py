@@ -311,6 +311,8 @@ def test_a_solve_with_any_data_option_is_verified(capsys, option, tmp_path):
     assert code == 31
     value = ", ".join(f"{key} {str(own).lower() if own is False else own}" for key, own in told.items())
     assert f"data-options: none was demanded, but the result says {value}." in out
+    key = option.replace("_", "-")
+    assert f"{key}: none was demanded" in run(capsys, "verify", "r", "own.csv", "--require", f"{key}=none")[1]
 
 
 def test_every_data_option_is_among_these():
@@ -319,7 +321,7 @@ def test_every_data_option_is_among_these():
     from extbnsl.verify.question import KEYS
 
     assert set(DATA) == set(declared(DataOptions))
-    assert set(declared(DataOptions)) <= set(KEYS)
+    assert {name.replace("_", "-") for name in declared(DataOptions)} <= set(KEYS)
 
 
 @pytest.mark.parametrize(
