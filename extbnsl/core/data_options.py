@@ -5,10 +5,29 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated
 
+from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
 
 Texts = str | Sequence[str]  # "a,b" or ("a", "b")
 MISSING_RULES = ("refuse", "drop", "state")
+DETECTION_RULES = ("lowest", "half", "limit")
+MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "space": " "}  # in numbers, by their names
+
+
+def _decimal(given: object, name: str) -> str:
+    """The mark before the decimals, which is given as it is or by its name."""
+    mark = MARKS.get(str(given), str(given))
+    if mark not in (",", "."):
+        raise InputError(f"{name}: {given!r} stands before no decimals; give , or .")
+    return mark
+
+
+def _thousands(given: object, name: str) -> str:
+    """The mark between thousands, which is given as it is or by its name."""
+    mark = MARKS.get(str(given), str(given))
+    if mark not in MARKS.values():
+        raise InputError(f"{name}: {given!r} separates no thousands; give one of {', '.join(MARKS)}.")
+    return mark
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,40 @@ class DataOptions(Options):
             "further texts that stand for a missing value (on the command line --na=-,. if the first begins with -)",
             "MARKER,...",
             repeated=True,
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        Option(
+            "the mark before the decimals of numbers, , or .; if it is a comma, marks between thousands are taken out "
+            "too",
+            "MARK",
+            default="a point; a comma where ; separates columns and all numbers of a column have it so",
+            parse=_decimal,
+        ),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        Option(
+            "the mark between the thousands of numbers, which is taken out: comma, point, apostrophe or space",
+            "MARK",
+            default="none",
+            parse=_thousands,
+        ),
+    ] = None
+    unit: Annotated[
+        Texts | None,
+        Option(
+            "units and currencies, such as mg, that are taken off numbers", "UNIT,...", default="none", repeated=True
+        ),
+    ] = None
+    below_detection: Annotated[
+        str | None,
+        Option(
+            "what a number written <X counts as: lower than all numbers (to be cut by quantile:k), half of X, or X; "
+            "one written >X is higher than all numbers, or X",
+            choices=DETECTION_RULES,
+            default="a text",
         ),
     ] = None
     columns: Annotated[Texts | None, Option("use these columns alone", "COLUMN,...", repeated=True)] = None

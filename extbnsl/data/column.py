@@ -1,6 +1,8 @@
 """A column on its way from a source to a Dataset: distinct texts, and for each record which of them."""
 
 import math
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,9 @@ from extbnsl.data.dataset import LARGEST_NUMBER
 
 PIECE = 1 << 16  # codes looked up at a time: numpy makes eight bytes of each for that
 
+LOOKED_AT = 256  # values that show whether a column of texts may have numbers
+_DIGIT = re.compile(r"\d")
+
 # From here on a float cannot tell neighbouring integers apart.
 LARGEST_EXACT = 2**53
 
@@ -25,7 +30,8 @@ class Column:
 
     codes is (N,), of the narrowest signed integers that hold them. From a source, `values` may hold a text twice and
     values that do not occur; after `ordered` they are the d states that occur, in their order, and `numbers`, (d,)
-    float64, is their numeric meaning, or None if one of them is no number. levels: whether the values are all states
+    float64, is their numeric meaning, or None if one of them is no number. Before that `numbers` is what the values are
+    taken for, infinite ones among them, where the texts do not say it. levels: whether the values are all states
     that there are, in the order that they are to have, each of them once.
     """
 
@@ -42,13 +48,15 @@ def column_of_texts(name: str, texts: Iterable[str | None]) -> Column:
     place.default_factory = place.__len__
     place[None] = 0
     codes = np.fromiter(map(place.__getitem__, texts), np.int32) - 1
-    return Column(name, tuple(text for text in place if text is not None), codes.astype(narrowest(len(place) - 1)))
+    return Column(
+        name, canonical([text for text in place if text is not None]), codes.astype(narrowest(len(place) - 1))
+    )
 
 
 def column_of_levels(name: str, levels: Iterable[Any], codes: NDArray[Any], source: str, called: str) -> Column:
     """The column of levels that are all its states, and codes, -1 where there is no value; InputError if two levels,
     which are `called` so, have the same text."""
-    texts = tuple(map(str, levels))
+    texts = canonical(list(map(str, levels)))
     if len(set(texts)) < len(texts):
         raise InputError(f"{source}: column '{name}' has two {called} with the same text: rename one of them.")
     return Column(name, texts, codes.astype(narrowest(len(texts))), levels=True)
@@ -67,6 +75,13 @@ def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:
         for i in np.flatnonzero(distinct == np.trunc(distinct)).tolist():
             texts[i] = str(int(distinct[i]))
     return Column(name, tuple(texts), codes.astype(narrowest(len(texts))))
+
+
+def canonical(texts: Sequence[str]) -> tuple[str, ...]:
+    """The texts with each character spelled in one way (Unicode's NFC): what looks and means the same is equal then."""
+    if all(map(str.isascii, texts)):
+        return tuple(texts)
+    return tuple(unicodedata.normalize("NFC", text) for text in texts)
 
 
 def check_lengths(columns: Sequence[Column], source: str) -> None:
@@ -116,7 +131,7 @@ def ordered(column: Column) -> Column:
     present = np.flatnonzero(weights(column))
     own = np.array(column.values, dtype=object)[present]
     texts: list[str] = own.tolist()
-    numbers = numbers_of(texts)
+    numbers = numbers_of(texts) if column.numbers is None else column.numbers[present]
     keys = own if numbers is None else _exact(numbers, texts)
     _, first, rank = np.unique(keys, return_index=True, return_inverse=True)
     new_code = np.full(len(column.values), -1)
@@ -126,6 +141,11 @@ def ordered(column: Column) -> Column:
         if text < labels[state]:
             labels[state] = text
     return recoded(column, new_code, labels, None if numbers is None else numbers[first])
+
+
+def has_digits(column: Column) -> bool:
+    """Whether some of the first values have digits: those of an `ordered` column of texts may be numbers then."""
+    return any(map(_DIGIT.search, column.values[:LOOKED_AT]))
 
 
 def has_fractions(column: Column) -> bool:
@@ -152,8 +172,9 @@ def mean(column: Column, numbers: NDArray[np.float64]) -> float:
 
 
 def clean_name(text: str) -> str:
-    """A column's name as it is used: each run of white space, line breaks too, is one space."""
-    return " ".join(text.split())
+    """A column's name as it is used: each run of white space, line breaks too, is one space, and characters are
+    `canonical`."""
+    return canonical([" ".join(text.split())])[0]
 
 
 def check_names(names: Sequence[str], source: str) -> None:

@@ -5,7 +5,8 @@ records with how often each occurs, and what the columns hold.
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ class Dataset:
         Sentences for the user.
     layout : str
         How a file was read, such as "comma, header".
+    treated : mapping of str to str
+        What was made of columns, by their names, such as "decimal comma; quantile:4"; nothing of columns that were
+        taken as they are.
     """
 
     names: tuple[str, ...]
@@ -43,6 +47,7 @@ class Dataset:
     source: str
     warnings: tuple[str, ...] = ()
     layout: str = ""
+    treated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -79,7 +84,7 @@ class Numbers:
         n distinct names that are not empty.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150.
-    source, warnings, layout
+    source, warnings, layout, treated
         As in a `Dataset`.
     """
 
@@ -88,6 +93,7 @@ class Numbers:
     source: str
     warnings: tuple[str, ...] = ()
     layout: str = ""
+    treated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def records(self) -> int:

@@ -1,21 +1,26 @@
 """From the columns of a source to a Dataset, or to Numbers, by the user's rules."""
 
+import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, asking, dropped
-from extbnsl.data.column import Column, check_names, listed, ordered
+from extbnsl.core.sentences import Mention, Sentence, asking, dropped
+from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, weights
 from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Numbers
-from extbnsl.data.missing import hints, mark_missing, missing_label, settle_missing
+from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, declare, selected
+
+if TYPE_CHECKING:
+    from extbnsl.data.remarks import Remark
 
 Made = TypeVar("Made", Dataset, Numbers)
 Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare` and `measured` are
@@ -26,24 +31,29 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
     First the choice of columns and of records, then missing values, then each record as often as its weight says, then
-    the order of states, then declared arities (which are levels, and exempt a column from what follows), then
-    intervals, then codes. Duplicate records stay: each is a record. A constant column stays, with a warning. Raises
-    InputError as `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for
-    no columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
+    what texts of numbers mean and the order of states, then declared arities (which are levels, and exempt a column
+    from what follows), then intervals, then codes. Duplicate records stay: each is a record. A constant column stays,
+    with a warning. Raises InputError as `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and
+    `settle_states` do, and for no columns, no records and names that are empty or occur twice, BudgetError if the time
+    of `reading` is up. O(N n).
     """
-    complete, warnings = _chosen(columns, source, wanted, reading)
-    in_order = list[Column]()
+    complete, warnings, rows = chosen_records(columns, source, wanted, reading)
+    in_order, treated = list[Column](), dict[str, str]()
     for column in complete:
         reading.check_time(source)
-        in_order.append(ordered(column))
+        own, how = in_numbers(ordered(column), wanted)
+        in_order.append(own)
+        if how:
+            treated[own.name] = how
     if wanted.arities:
         in_order = declare(in_order, wanted.arities, source)
     settled: Sequence[Column] = in_order
     if wanted.rules or any(len(column.values) > PLAIN_STATES for column in in_order):
         from extbnsl.data.states import settle_states
 
-        settled, of_states = settle_states(in_order, wanted, source)
+        settled, of_states, cuts = settle_states(in_order, wanted, source, rows)
         warnings += of_states
+        treated |= {name: f"{treated[name]}; {rule}" if name in treated else str(rule) for name, rule in cuts.items()}
     codes = np.empty((len(settled[0].codes), len(settled)), dtype=np.uint16)
     names, states, constant = list[str](), list[tuple[str, ...]](), list[str]()
     for j, column in enumerate(settled):
@@ -59,30 +69,80 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     warnings += hints(in_order)
     if constant:
         warnings += (_of_constant(constant),)
-    return Dataset(tuple(names), tuple(states), codes, source, warnings)
+    warnings += _of_equal(equal_columns(settled))
+    return Dataset(tuple(names), tuple(states), codes, source, warnings, treated=treated)
 
 
 def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Numbers:
     """The Numbers of `columns`, all of the same number of records: the choice of columns and of records, missing values
     and weights as `prepare` has them.
 
-    Raises InputError as that does, for options that make states, for a column that has no numbers, and for numbers
+    Raises InputError as that does, for options that make states, for columns that have no numbers, and for numbers
     beyond 1e150. O(N n).
     """
     _refuse_states(wanted)
-    complete, warnings = _chosen(columns, source, wanted, reading, states=False)
+    complete, warnings, rows = chosen_records(columns, source, wanted, reading, states=False)
     values = np.empty((len(complete[0].codes), len(complete)))
+    in_order, treated, odd = list[Column](), dict[str, str](), list[Column]()
     for j, column in enumerate(complete):
         reading.check_time(source)
-        values[:, j] = _meaning(column, source)[column.codes]
-    return Numbers(tuple(column.name for column in complete), values, source, warnings)
+        own = replace(column, levels=False)
+        numbers = _plain_numbers(own, wanted)
+        if numbers is None:
+            own, how = in_numbers(ordered(own), wanted)
+            in_order.append(own)
+            numbers = own.numbers
+            if how:
+                treated[own.name] = how
+        if numbers is None:
+            odd.append(own)
+        else:
+            values[:, j] = numbers[own.codes]
+    if odd:
+        raise _without_numbers(odd, source, rows)
+    return Numbers(
+        tuple(column.name for column in complete), values, source, (*warnings, *hints(in_order)), treated=treated
+    )
 
 
-def _chosen(
+def _plain_numbers(column: Column, wanted: Treatment) -> NDArray[np.float64] | None:
+    """The number of each value of a column, (values,) float64, if all that occur are plain numbers and none may mean
+    something else; None if the column needs a look."""
+    if _is_said(wanted):
+        return None
+    present = np.flatnonzero(weights(column))
+    found = numbers_of([column.values[i] for i in present.tolist()])
+    if found is None or may_have_codes(float(found.min()), float(found.max())):
+        return None
+    numbers = np.zeros(len(column.values))
+    numbers[present] = found
+    return numbers
+
+
+def _is_said(wanted: Treatment) -> bool:
+    """Whether the user says how numbers are written, so that plain numbers may be others than they seem."""
+    return not wanted.writing.decimal is wanted.writing.thousands is None
+
+
+def in_numbers(column: Column, wanted: Treatment) -> tuple[Column, str]:
+    """An `ordered` column with the numbers that its texts write, if they do, and how they write them; "" for plain
+    numbers and for texts that are none."""
+    if (column.numbers is not None and not _is_said(wanted)) or column.levels or not has_digits(column):
+        return column, ""
+    from extbnsl.data.dressed import undressed
+
+    found, how = undressed(column, wanted.writing)
+    return (ordered(found), how) if how else (column, "")
+
+
+def chosen_records(
     columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading, states: bool = True
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """The columns and records that are wanted, missing values settled and each record as often as its weight says; and
-    warnings. Raises as `prepare` says. states: whether a missing value may be a state."""
+) -> tuple[tuple[Column, ...], tuple[str, ...], NDArray[np.int64] | None]:
+    """The columns and records that are wanted, missing values settled and each record as often as its weight says;
+    warnings; and the rows of the data that the records are, from 0, None for all. Raises as `prepare` says.
+
+    states: whether a missing value may be a state.
+    """
     weights = []
     if wanted.weights is not None:
         columns, own = without_weights(columns, wanted.weights, source)
@@ -95,10 +155,63 @@ def _chosen(
     for column in columns:
         reading.check_time(source)
         marked.append(mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers))
-    complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source, states)
+    complete, of_missing, rows = settle_missing([*marked, *weights], wanted.missing, source, states)
     if weights:
-        complete = tuple(repeated(complete[:-1], complete[-1], source, reading))
-    return complete, of_missing
+        complete, times = repeated(complete[:-1], complete[-1], source, reading)
+        rows = np.repeat(np.arange(len(times)) if rows is None else rows, times)
+    return complete, of_missing, rows
+
+
+EQUAL_RECORDS = 20  # from which on equal columns are no accident,
+LEAST_OTHERS = 5  # if so many of them do not have the commonest value
+
+
+def equal_columns(columns: Sequence[Column]) -> list[list[str]]:
+    """Groups of names of columns that divide the records alike, whatever their states are called: two or more each.
+    Left out are columns that are nearly constant, which are equal by chance, and those in which each record has a value
+    of its own. O(N n)."""
+    records = len(columns[0].codes)
+    alike = defaultdict[tuple[int, int], list[Column]](list)
+    for column in columns:
+        if 1 < len(column.values) < records and records >= EQUAL_RECORDS:
+            # Where the value of the next record is the same: equal for columns that divide the records alike.
+            alike[len(column.values), hash((column.codes[1:] == column.codes[:-1]).tobytes())].append(column)
+    groups = list[list[str]]()
+    for candidates in alike.values():
+        if len(candidates) > 1:
+            same = defaultdict[bytes, list[str]](list)
+            common = int(weights(candidates[0]).max())  # the same in all that divide the records alike
+            for column in candidates if records - common >= LEAST_OTHERS else ():
+                same[_division(column)].append(column.name)
+            groups += [names for names in same.values() if len(names) > 1]
+    return groups
+
+
+def _division(column: Column) -> bytes:
+    """A digest of which records have the same value, whatever it is. O(N + d log d) for d values."""
+    codes, records = column.codes, len(column.codes)
+    first = np.full(len(column.values) + 1, records)  # the last is for the code -1
+    for start in reversed(range(0, records, PIECE)):
+        part = codes[start : start + PIECE]
+        first[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)  # of several assignments the last one stays
+    rank = np.empty(len(first), np.uint16)
+    rank[np.argsort(first)] = np.arange(len(first))
+    digest = hashlib.sha256()
+    for start in range(0, records, PIECE):
+        digest.update(rank[codes[start : start + PIECE]].data)
+    return digest.digest()
+
+
+def _of_equal(groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The warning of columns that divide the records alike."""
+    if not groups:
+        return ()
+    spare = [name for names in groups for name in names[1:]]
+    more = f" (and {len(groups) - 1} more group{'s' if len(groups) > 2 else ''})" if len(groups) > 1 else ""
+    what = (
+        f"Columns {listed(groups[0])}{more} divide the records alike, as copies do, so each tells all of the others: "
+    )
+    return (Sentence(what, "leave out all but one of them", dropped(spare), ", unless that is meant."),)
 
 
 def _of_constant(names: Sequence[str]) -> str:
@@ -122,31 +235,46 @@ def _refuse_states(wanted: Treatment) -> None:
                 " makes states of columns, and the score gaussian-bic takes numbers; leave it out, or take another "
                 "score.",
             )
+    if wanted.writing.below == "lowest":
+        half = asking("below-detection", "half")
+        raise InputError(
+            asking("below-detection", "lowest"),
+            " is for cutting, and the score gaussian-bic takes numbers; say ",
+            half,
+            ".",
+        )
 
 
-def _meaning(column: Column, source: str) -> NDArray[np.float64]:
-    """The number of each value of a column, (values,) float64; InputError for one that occurs and is none."""
-    meaning = np.zeros(len(column.values))
-    for code in np.unique(column.codes).tolist():
-        text = column.values[code]
-        try:
-            number = math.nan if "_" in text else float(text)
-        except ValueError:
-            number = math.nan
-        if not abs(number) <= LARGEST_NUMBER:  # a nan fails as well
-            row = int((column.codes == code).argmax()) + 1
-            kind = "no number" if math.isnan(number) else f"beyond {LARGEST_NUMBER:g}"
-            shown = repr(text) if math.isnan(number) else f"{number:g}"
-            raise InputError(
-                f"{source}: column {listed([column.name])} has {shown} in row {row} of the data, which is {kind}, and "
-                f"the score gaussian-bic takes numbers",
-                names=[column.name],
-                value=text,
-                row=row,
-                advice=("take another score, or leave the column out", dropped([column.name])),
-            )
-        meaning[code] = number
-    return meaning
+def _without_numbers(columns: Sequence[Column], source: str, rows: NDArray[np.int64] | None) -> InputError:
+    """The refusal of columns that have no numbers, for all that is wrong with them."""
+    from extbnsl.data.dressed import dress_of
+    from extbnsl.data.remarks import of_dresses, refusal
+
+    dressed = [(column, dress_of(column, rows)) for column in columns]
+    remarks = of_dresses((column.name, dress) for column, found in dressed if found for dress in found.marks)
+    texts = [column for column, found in dressed if found is None]
+    return refusal(source, [*remarks, *([_of_texts(texts, rows)] if texts else [])])
+
+
+def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> "Remark":
+    """The remark on columns of texts, or of numbers beyond all bounds, for a score of numbers."""
+    from extbnsl.data.remarks import Remark, columns_told
+
+    column, names = columns[0], tuple(one.name for one in columns)
+    odd = [i for i, text in enumerate(column.values) if numbers_of([text]) is None] or range(len(column.values))
+    first = int(np.isin(column.codes, odd).argmax())
+    text, row = column.values[column.codes[first]], (first if rows is None else int(rows[first])) + 1
+    try:
+        number = math.nan if "_" in text else float(text)
+    except ValueError:
+        number = math.nan
+    shown, kind = (repr(text), "no number") if math.isnan(number) else (f"{number:g}", f"beyond {LARGEST_NUMBER:g}")
+    what = f"{columns_told(names)} {'has' if len(names) == 1 else 'have'} {shown} in row {row} of the data"
+    if len(names) > 1:
+        what = f"{columns_told(names)} have texts, such as {shown} in row {row} of the data"
+    them = "it" if len(names) == 1 else "them"
+    advice = (f"leave {them} out", dropped(names), ", or take another score, and cut columns of numbers for that")
+    return Remark(names, (f"{what}, which is {kind}, and the score gaussian-bic takes numbers",), advice, text, row)
 
 
 MOST_RECORDS = (1 << 32) - 1  # that counting takes
@@ -163,8 +291,10 @@ def without_weights(columns: Sequence[Column], name: str, source: str) -> tuple[
     return [column for column in columns if column.name != name], own
 
 
-def repeated(columns: Sequence[Column], weights: Column, source: str, reading: Reading) -> list[Column]:
-    """The columns with each row as often as its weight says.
+def repeated(
+    columns: Sequence[Column], weights: Column, source: str, reading: Reading
+) -> tuple[tuple[Column, ...], NDArray[np.int64]]:
+    """The columns with each row as often as its weight says, and how often that is.
 
     Raises InputError if a weight is no whole number of at least 0, or all are 0; BudgetError if the records certainly
     take more than the memory of `reading`, if it says one.
@@ -182,7 +312,7 @@ def repeated(columns: Sequence[Column], weights: Column, source: str, reading: R
     if reading.memory:
         needed = records * sum(COLUMN_BYTES + column.codes.itemsize for column in columns)
         reading.check_memory(source, needed, f"the {records:,} records that its weights stand for,")
-    return [replace(column, codes=np.repeat(column.codes, times)) for column in columns]
+    return tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns), times
 
 
 def _times(column: Column, source: str) -> NDArray[np.int64]:

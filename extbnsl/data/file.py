@@ -59,6 +59,7 @@ def read_table(make: Make[Made], path: str | PathLike[str], options: DataOptions
     head = next(blocks, b"")
     check_table(lines.source, head)
     begun = beginning(head, given, options.header, lines)
+    wanted = replace(wanted, writing=replace(wanted.writing, semicolons=begun.delimiter == ";"))
     table = parse(chain([begun.head], blocks), begun.delimiter, lines, reading)
     of_delimiter = [] if len(table.columns) > 1 else _of_one_column(begun.head, given, lines.source)
     named, records, said, odd = _records(table, begun, options.header, lines)

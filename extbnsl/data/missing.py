@@ -1,10 +1,13 @@
 """Missing values: what counts as one, what becomes of them, and what only looks like one."""
 
+import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, Sentence, asking, dropped, option
@@ -25,17 +28,18 @@ def mark_missing(column: Column, markers: frozenset[str]) -> Column:
 
 def settle_missing(
     columns: Sequence[Column], rule: str, source: str, states: bool = True
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+) -> tuple[tuple[Column, ...], tuple[str, ...], NDArray[np.int64] | None]:
     """Refuse missing values, drop the records that have one, or leave them for a state of their own.
 
-    `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns and warnings. Raises
+    `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns, warnings, and which rows
+    are left, from 0, if some were dropped. Raises
     InputError with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
     """
     lacking = np.zeros(len(columns[0].codes), dtype=np.bool_)
     for column in columns:
         lacking |= column.codes < 0
     if rule == "state" or not lacking.any():
-        return tuple(columns), ()
+        return tuple(columns), (), None
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     records, lacked = len(lacking), int(lacking.sum())
     if rule == "drop":
@@ -45,7 +49,8 @@ def settle_missing(
             raise InputError(what, asking("missing", "drop"), " leaves nothing", advice=advice)
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
         were = "was" if lacked == 1 else "were"
-        return kept, (f"{lacked:,} of {records:,} records {were} dropped because a value is missing.",)
+        told = f"{lacked:,} of {records:,} records {were} dropped because a value is missing."
+        return kept, (told,), np.flatnonzero(~lacking)
     names = [column.name for column, count in zip(columns, counts, strict=True) if count]
     row = int(lacking.argmax()) + 1
     raise InputError(
@@ -89,39 +94,122 @@ def missing_label(labels: Sequence[str]) -> str:
 
 # What other programs write for a missing value, and people for states: SAS, Stata, spreadsheets, Python, instruments.
 SUSPECTS = frozenset({".", "-", "--", "*", "#N/A", "#NA", "#NULL!", "#VALUE!", "n.a.", "N.A.", "na", "None"})
-SUSPECT_NUMBERS = (-99, -999, -9999)  # where no other number is negative
 MOST_STATES = 256  # looked at: texts of more states are not typed by hand
+# Numbers that surveys and registers write for 'refused', 'unknown', 'does not apply'.
+CODES = frozenset({*range(1, 10), 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998, 9999})
+LEAST_CERTAIN = 9  # of these:
+CERTAIN = frozenset({9, 77, 88, 99, 777, 888, 999, 7777, 8888, 9999})  # others do not come alone
+
+
+def may_have_codes(smallest: float, largest: float) -> bool:
+    """Whether numbers between these may have codes of missing values among them."""
+    return -smallest in CODES or (largest in CODES and largest >= LEAST_CERTAIN)
+
+
+def missing_codes(numbers: NDArray[np.float64]) -> tuple[int, ...]:
+    """The places of those of the numbers (d,), ascending, that look like codes of missing values.
+
+    Below: one of CERTAIN with a minus, and other known codes, where no other number is negative. Above: one of CERTAIN
+    and other known codes, behind a gap at least as wide as the span of all other numbers, of which there are two or
+    more. O(1) but for the places.
+    """
+    if not may_have_codes(float(numbers[0]), float(numbers[-1])):
+        return ()
+    negative = int(np.searchsorted(numbers, 0.0))
+    first = negative if 0 < negative < numbers.size and _are_codes((-numbers[:negative]).tolist()) else 0
+    most = max(first + 2, numbers.size - len(CODES))
+    for start in range(most, numbers.size):  # the fewest others first: the most codes
+        others = numbers[first:start]
+        is_behind = numbers[start] - others[-1] >= max(others[-1] - others[0], 2.0)
+        if is_behind and _are_codes(numbers[: start - 1 : -1].tolist()):
+            return (*range(first), *range(start, numbers.size))
+    return tuple(range(first))
+
+
+def _are_codes(numbers: Sequence[float]) -> bool:
+    """Whether all numbers, of which the first has most digits, are known codes: of as many digits, or CERTAIN."""
+    like = len(str(numbers[0]))
+    known = all(number in CERTAIN or (number in CODES and len(str(number)) == like) for number in numbers)
+    return known and not CERTAIN.isdisjoint(numbers)
 
 
 def hints(columns: Sequence[Column]) -> tuple[str, ...]:
     """Warnings of values in `ordered` columns that may stand for missing values, or for one another; levels are what
     they are called."""
-    suspect, mixed = defaultdict[str, list[str]](list), list[Column]()
+    suspect, alike = defaultdict[tuple[str, ...], list[str]](list), defaultdict[str, list[tuple[str, list[str]]]](list)
     for column in columns:
         if column.levels:
             continue
         for text in SUSPECTS.intersection(column.values):
-            suspect[text].append(column.name)
-        numbers, states = column.numbers, len(column.values)
-        if numbers is not None and states > 1 and numbers[0] in SUSPECT_NUMBERS and numbers[1] >= 0:
-            suspect[column.values[0]].append(column.name)
-        if numbers is None and len(set(map(str.casefold, column.values))) < states <= MOST_STATES:
-            mixed.append(column)
-    warnings = list[str]()
-    for text, names in sorted(suspect.items()):
-        of = f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say "
-        warnings.append(Sentence(of, option("na", text), " if it stands for a missing value."))
-    return (*warnings, _of_case(mixed)) if mixed else tuple(warnings)
-
-
-def _of_case(columns: Sequence[Column]) -> str:
-    """The warning of columns that have states such as 'Yes' and 'yes': one at least."""
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for text in columns[0].values:
-        groups[text.casefold()].append(text)
-    alike = next(group for group in groups.values() if len(group) > 1)
-    more = f" (and {len(columns) - 1} more column{'s' if len(columns) > 2 else ''})" if len(columns) > 1 else ""
+            suspect[(text,)].append(column.name)
+        if column.numbers is not None:
+            if codes := missing_codes(column.numbers):
+                suspect[tuple(column.values[i] for i in codes)].append(column.name)
+        elif 1 < len(column.values) <= MOST_STATES:
+            for how, texts in _spelled_alike(column.values):
+                alike[how].append((column.name, texts))
     return (
-        f"Column '{columns[0].name}'{more} has states that differ in letter case alone, such as {listed(alike)}: write "
-        "them alike if they mean the same."
+        *(_of_suspects(*found) for found in sorted(suspect.items())),
+        *(_of_alike(*found) for found in alike.items()),
     )
+
+
+def _of_suspects(texts: Sequence[str], names: Sequence[str]) -> Sentence:
+    """The warning of columns that have texts which may stand for missing values."""
+    values, were, they = ("value", "was", "it stands") if len(texts) == 1 else ("values", "were", "they stand")
+    of = f"The {values} {listed(texts)} of column{'s' if len(names) > 1 else ''} {listed(names)} {were} taken as "
+    state = "a state" if len(texts) == 1 else "states"
+    missing = "a missing value" if len(texts) == 1 else "missing values"
+    return Sentence(of, f"{state}: say ", option("na", *texts), f" if {they} for {missing}.")
+
+
+def _spelled_alike(texts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Texts that differ in little more than their spelling: how, and the first of them; nothing if all differ more."""
+    joined = "\0".join(texts)
+    if joined.isascii() and not _BLANKS.search(joined):
+        rough = joined.casefold().split("\0")
+    else:
+        rough = list(map(_rough, texts))
+    if len(set(rough)) == len(texts):
+        return
+    groups = defaultdict[str, list[str]](list)
+    for key, text in zip(rough, texts, strict=True):
+        groups[key].append(text)
+    group = next(group for group in groups.values() if len(group) > 1)
+    if len(set(map(str.casefold, group))) == 1:
+        yield "letter case", group
+    elif len({"".join(text.split()).casefold() for text in group}) == 1:
+        yield "blanks", group
+    else:
+        yield "how characters are encoded", group
+
+
+def _rough(text: str) -> str:
+    """The text without letter case, blanks, characters that nobody sees, and variants of characters."""
+    if not text.isascii():
+        compatible = unicodedata.normalize("NFKC", text)
+        text = "".join(sign for sign in compatible if unicodedata.category(sign) != "Cf")
+    return _BLANKS.sub("", text).casefold()
+
+
+_BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")  # but those between digits, which tell 1 2 from 12
+
+
+def _of_alike(how: str, found: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """The warning of columns that have states such as 'Yes' and 'yes': one at least."""
+    name, texts = found[0]
+    more = f" (and {len(found) - 1} more column{'s' if len(found) > 2 else ''})" if len(found) > 1 else ""
+    shown = (
+        texts
+        if all(map(str.isprintable, texts)) and how != "how characters are encoded"
+        else list(map(_escaped, texts))
+    )
+    return (
+        f"Column '{name}'{more} has states that differ in {how} alone, such as {listed(shown)}: write them alike if "
+        "they mean the same."
+    )
+
+
+def _escaped(text: str) -> str:
+    """The text with all characters beyond ASCII as Python writes them."""
+    return ascii(text)[1:-1]

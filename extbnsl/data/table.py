@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, asking, option
-from extbnsl.data.column import Column, narrowest
+from extbnsl.data.column import Column, canonical, narrowest
 from extbnsl.data.text import LONGEST_LINE, MARKS, Lines, NumberedRow, Reading, numbered_rows
 
 KEY_BYTES = 8  # a text of so many bytes fits a 64-bit key
@@ -68,7 +68,7 @@ class ColumnCodes:
 
     def column(self) -> Column:
         """The column, without a name; the texts are stripped of white space."""
-        values = tuple(text.decode().strip() for text in self._code_of)
+        values = canonical([text.decode().strip() for text in self._code_of])
         return Column("", values, np.frombuffer(self._codes, self._dtype))
 
     def _by_keys(self, text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -13,7 +13,7 @@ from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.core.sentences import Mention, option
-from extbnsl.data.column import Column, check_names, clean_name, has_fractions, listed, recoded
+from extbnsl.data.column import Column, canonical, check_names, clean_name, has_fractions, listed, recoded
 from extbnsl.data.missing import MARKERS
 from extbnsl.data.text import read_text
 
@@ -54,6 +54,24 @@ def parse_rule(text: str) -> Rule:
     return Rule(method, number)
 
 
+@dataclass(frozen=True)
+class Writing:
+    """How the texts of data write numbers.
+
+    decimal: the mark before the decimals, None if nobody said it.
+    thousands: the mark between thousands, None if nobody said it.
+    units: texts that are taken off numbers.
+    below: one of DETECTION_RULES for numbers written <x, or None.
+    semicolons: whether semicolons separate the columns, so that a comma is no separator.
+    """
+
+    decimal: str | None = None
+    thousands: str | None = None
+    units: tuple[str, ...] = ()
+    below: str | None = None
+    semicolons: bool = False
+
+
 Rules = Mapping[str | None, Rule]  # by names of columns; of None for those that need it and are not named
 
 
@@ -70,6 +88,7 @@ class Treatment:
     arities: declared numbers of states.
     records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
+    writing: how texts write numbers.
     """
 
     missing: str = DEFAULT[1]
@@ -81,6 +100,7 @@ class Treatment:
     arities: Mapping[str, int] = field(default_factory=dict)
     records: int | None = None
     weights: str | None = None
+    writing: Writing = Writing()
 
     def uses(self, name: str) -> bool:
         """Whether the column of this name is used."""
@@ -101,7 +121,7 @@ def treatment(options: DataOptions) -> Treatment:
     options.check()
     if not chosen(vars(options)):
         return Treatment()
-    for name in ("na", "columns", "drop", "discrete", "discretise"):
+    for name in ("na", "unit", "columns", "drop", "discrete", "discretise"):
         given = getattr(options, name)
         if given is not None and not isinstance(given, Iterable):
             raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=name, value=given)
@@ -120,7 +140,7 @@ def treatment(options: DataOptions) -> Treatment:
         arities = read_arities(arities)
     return Treatment(
         missing=options.missing,
-        markers=MARKERS.union(_texts(options.na)),
+        markers=MARKERS.union(canonical(_texts(options.na))),
         columns=None if options.columns is None else _names(options.columns),
         drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
@@ -128,6 +148,7 @@ def treatment(options: DataOptions) -> Treatment:
         arities=arities or {},
         records=options.records,
         weights=None if weights is None else clean_name(weights),
+        writing=Writing(options.decimal, options.thousands, _texts(options.unit), options.below_detection),
     )
 
 

@@ -166,7 +166,7 @@ def test_columns_of_few_states_need_no_look_at_their_states(seed, records):
     labels = list(map(str, rng.choice([rng.permutation(PLAIN_STATES), rng.random(PLAIN_STATES) - 0.5])))
     texts = [rng.choice([*labels, "x"][: int(rng.integers(1, PLAIN_STATES))], records).tolist() for _ in range(3)]
     columns = [ordered(column_of_texts(f"v{j}", own)) for j, own in enumerate(texts)]
-    assert settle_states(columns, Treatment(), "d.csv") == (tuple(columns), ())
+    assert settle_states(columns, Treatment(), "d.csv") == (tuple(columns), (), {})
 
 
 # Intervals

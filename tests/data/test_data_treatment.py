@@ -1,11 +1,20 @@
 """What the user asks to be made of the columns: which are used, what is missing, what is discrete, what is cut."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 from cases import from_array, from_dataframe
 from data_invariants import check_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
+from extbnsl.data import Reading, measured, read_file
+from extbnsl.data.column import column_of_texts, ordered
+from extbnsl.data.encode import equal_columns
+from extbnsl.data.missing import missing_codes
 from extbnsl.data.reading import read_csv
 
 AGES = [20 + (i * 7) % 60 for i in range(300)]
@@ -66,7 +75,8 @@ def test_discrete_takes_any_number_of_states(read):
     text = "town,height\n" + "".join(f"{t},{h}\n" for t, h in zip(towns, heights, strict=True))
     for discrete in ("all", "town,height", ("height", "town")):
         data = read(text, discrete=discrete)
-        assert (data.arities.tolist(), data.warnings) == ([300, 300], ())
+        assert data.arities.tolist() == [300, 300]
+        assert ["divide the records alike" in warning for warning in data.warnings] == [True]
     with pytest.raises(InputError, match=r"column 'height' \(continuous, 300 different numbers\)"):
         read(text, discrete="town")
     assert read(text, discrete="town", discretise="mean").arities.tolist() == [300, 2]
@@ -104,7 +114,7 @@ def test_names_with_commas_and_equal_signs_can_be_given(read):
         ({"discretise": "age=mean,age=mean"}, "two rules for 'age'"),
         ({"discretise": "mean,width:2"}, "mean and width:2 are for the same columns"),
         ({"discretise": "age=mean", "discrete": "age"}, "--discrete and --discretise both name 'age'"),
-        ({"discretise": "town=mean"}, r"'town' \(2 states\) cannot be cut by --discretise mean for want of numbers"),
+        ({"discretise": "town=mean"}, r"'town' \(2 states\) cannot be cut by --discretise mean, since 'x' in row 1 of"),
         ({"discrete": "tonw"}, "--discrete: .* has no column 'tonw'"),
         ({"columns": "age,tonw"}, "--columns: .* has no column 'tonw'"),
         ({"drop": "tonw"}, "--drop: .* has no column 'tonw'"),
@@ -150,6 +160,144 @@ def test_values_that_may_be_missing_are_hinted_at(read, marker):
 
 def test_negative_numbers_among_others_are_no_markers(read):
     assert read("a,b\n-999,1\n-5,0\n3,1\n").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([-9, 0, 1, 2], [-9]),
+        ([-99, -98, 0, 1], [-99, -98]),
+        ([-9, -8, -1, 1, 5], [-9, -8, -1]),
+        ([1, 2, 9], [9]),
+        ([1, 2, 7, 9], [7, 9]),
+        ([1, 2, 3, 77, 88, 99], [77, 88, 99]),
+        ([0, 1, 777, 888, 999], [777, 888, 999]),
+        ([1, 5, 8, 99], [99]),
+        ([*range(18, 77), 999], [999]),
+        ([1.5, 2.5, 8.5, 99], [99]),
+        ([-9, 0, 1, 99], [-9, 99]),
+        ([*range(10)], []),
+        ([0, 1, 2, 3, 4, 5, 6, 9], []),
+        ([*range(18, 91), 99], []),
+        ([0, 9], []),
+        ([1, 2, 8], []),
+        ([1, 2, 100], []),
+        ([-1, 0, 1], []),
+        ([-9, -5.5, 3], []),
+        ([-9], []),
+        ([7, 8, 9], []),
+        ([97, 98, 99], []),
+    ],
+)
+def test_numbers_behind_a_gap_are_codes_if_they_are_known_as_such(read, values, codes):
+    numbers = np.array(values, float)
+    assert numbers[list(missing_codes(numbers))].tolist() == codes
+    text = "a,b,c\n" + "".join(f"{value},{i % 2},{value}\n" for i, value in enumerate([*values, values[0]]))
+    said = [warning for warning in read(text, discrete="all").warnings if "missing" in warning]
+    if codes:
+        shown = [str(value) for value in values if value in codes]
+        (warning,) = said
+        assert "of columns 'a' and 'c'" in warning
+        assert f"'{','.join(shown)}' if" in warning
+        assert f"--na{'=' if codes[0] < 0 else ' '}" in warning
+        assert "".join(read(text, na=shown, missing="drop", discrete="all").warnings).count("taken as") == 0
+    else:
+        assert said == []
+
+
+def test_codes_are_hinted_at_for_scores_of_numbers_too(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b\n" + "".join(f"{i / 7},{i % 5}\n" for i in range(1, 30)) + "999,-9\n")
+    found = read_file(measured, tmp_path / "d.csv", DataOptions(), Reading())
+    assert ["--na '999'" in warning or "--na='-9'" in warning for warning in found.warnings] == [True, True]
+
+
+@pytest.mark.parametrize("composed", ["é", "Å", "한"])
+def test_canonically_equal_texts_are_one(read, composed):
+    apart = unicodedata.normalize("NFD", composed)
+    assert apart != composed
+    data = read(f"a{apart},b\n{composed},0\n{apart},1\nx,1\n?{apart},0\n", na=f"?{composed}", missing="drop")
+    assert (data.names[0], set(data.states[0])) == (f"a{composed}", {"x", composed})
+    with pytest.raises(InputError, match="occurs more than once"):
+        read(f"{composed},{apart}\n0,1\n1,0\n")
+
+
+@pytest.mark.parametrize(
+    ("texts", "how"),
+    [
+        (["New York", "New  York"], "blanks"),
+        (["> 5", ">5"], "blanks"),
+        (["New York", "new\u00a0york"], "blanks"),
+        (["km\u00b2", "km2"], "how characters are encoded"),
+        (["\uff21", "A"], "how characters are encoded"),
+        (["yes", "yes\u200b"], "how characters are encoded"),
+        (["1 2", "12"], None),
+        (["yes", "no"], None),
+    ],
+)
+def test_states_that_differ_in_little_are_hinted_at(read, texts, how):
+    warnings = read("a,b\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts))).warnings
+    assert [f"'a' has states that differ in {how} alone" in warning for warning in warnings] == [True] * bool(how)
+    if how and how.startswith("how"):
+        assert all(ascii(text) in warnings[0] for text in texts)
+
+
+# Columns that divide the records alike
+
+
+@given(st.integers(0, 2**32), st.integers(20, 60), st.integers(2, 12))
+@settings(deadline=None)
+def test_equal_columns_are_those_that_divide_the_records_alike(seed, records, columns):
+    """By comparing each two of them record by record."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 3, (records, columns))
+    for j in range(1, columns):
+        if rng.random() < 0.6:
+            table[:, j] = rng.permutation(3)[table[:, rng.integers(0, j)]]
+    texts = [ordered(column_of_texts(f"v{j}", [f"s{value}" for value in own])) for j, own in enumerate(table.T)]
+    alike = [
+        {
+            f"v{k}"
+            for k in range(columns)
+            if len(set(zip(own, table[:, k], strict=True))) == len(set(own)) == len({*table[:, k]})
+        }
+        for own in table.T.tolist()
+    ]
+    expected = {frozenset(names) for names in alike if len(names) > 1}
+    odd = {f"v{j}" for j, own in enumerate(table.T) if records - np.bincount(own).max() < 5}
+    assert set(map(frozenset, equal_columns(texts))) == {names for names in expected if not names & odd}
+
+
+def test_equal_columns_are_told_once(read):
+    rows = "".join(f"{i % 2},{'yn'[i % 2]},{i % 3},{2 - i % 3},{i % 5}\n" for i in range(60))
+    (warning,) = read("a,b,c,d,e\n" + rows).warnings
+    assert "Columns 'a' and 'b' (and 1 more group) divide the records alike" in warning
+    assert "--drop 'b,d'" in warning
+    assert read("a,b\n" + "0,1\n" * 3 + "1,0\n" * 6).warnings == ()
+
+
+# Advice for tables of numbers
+
+
+def test_a_score_of_numbers_is_named_where_all_columns_are_numbers(read):
+    rows = [(i / 7, i / 3, i % 2) for i in range(298)] + [(0, 0, 1)] * 2
+    text = "a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
+    with pytest.raises(InputError) as caught:
+        read(text)
+    said = str(caught.value)
+    assert "columns 'a' (continuous, 298 different numbers), 'b' (continuous" in said
+    assert "take --score gaussian-bic" in said
+    assert "--discrete " not in said
+    with pytest.raises(InputError) as mixed:
+        read(text.replace(",0\n", ",no\n").replace(",1\n", ",yes\n"))
+    assert "(--score gaussian-bic is for tables of numbers alone)" in str(mixed.value)
+
+
+def test_texts_that_no_rule_cuts_are_told_at_once(read):
+    rows = "".join(f"t{i},u{i % 9},{i}\n" for i in range(90))
+    with pytest.raises(
+        InputError, match=r"columns 'a' .*'b' .*cannot be cut by --discretise mean, since 't0' in row 1"
+    ):
+        read("a,b,c\n" + rows, discretise="a=mean,b=mean")
 
 
 def test_markers_hide_numbers_no_more(read):
