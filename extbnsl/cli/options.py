@@ -28,10 +28,10 @@ from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_named
 
 
 def read_problem(
-    path: str, given: Mapping[str, Any], budgets: Budgets, quiet: bool = False, score: str = "mdl"
+    path: str, given: Mapping[str, Any], budgets: Budgets, quiet: bool = False, score: str = "mdl", make: Any = None
 ) -> tuple[Any, Budgets]:
-    """The LocalScores in the file `path`, as its name says, or the data, with these options: a Dataset, or Numbers if
-    the score is of these.
+    """The LocalScores in the file `path`, as its name says, or the data, with these options: what `make` makes of their
+    columns; without that a Dataset, or Numbers if the score is of these.
 
     Also returns the budgets, with the seconds that it took as spent. Says on standard error how far it is, if it takes
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
@@ -53,8 +53,8 @@ def read_problem(
                 raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
             problem: Any = read_scores(path, reading)
         else:
-            make: Any = measured if is_of_numbers(score) else prepare
-            problem = read_file(make, path, DataOptions(**given), reading)
+            usual = measured if is_of_numbers(score) else prepare
+            problem = read_file(make or usual, path, DataOptions(**given), reading)
     return problem, replace(budgets, spent=time.monotonic() - began)
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "status": "tell what a run is doing, or how it ended",
     "clean": "delete what a run needs only to be resumed",
     "verify": "check a result against its data",
+    "describe": "tell what the columns of data hold, and what is odd about them",
     "estimate": "tell the memory, disk and time that a solve needs",
     "score": "compute the local scores of data and write them to a file",
     "order": "find the best network under an order of the variables",

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from extbnsl.solver.opening import Request
 
 STOPPED = 10  # the exit code of what can go on
+MOST_VARIABLES = 250  # of which networks are proved now and then
 MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
 
@@ -56,6 +58,8 @@ def new_run(
             run.warnings += _stopped_before(run.path, given.data)
         budgets, reading = options.options_of(Budgets, given), options.data_options(given)
         problem, budgets = options.read_problem(given.data, reading, budgets, given.quiet, given.score)
+        if scope is None and isinstance(methods, Methods):
+            run.warnings += _too_many(problem.variables, given.data)
         place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
         claim = options.claim_of(given)
         from extbnsl.solver.opening import Request
@@ -66,6 +70,14 @@ def new_run(
             from extbnsl.cli.plot import draw_after
 
             draw_after(run.path, given.plot, given.quiet or given.json)
+
+
+def _too_many(variables: int, source: str) -> tuple[str, ...]:
+    """A sentence if a network of so many variables is seldom proved."""
+    if variables <= MOST_VARIABLES:
+        return ()
+    better = f"'extbnsl approximate {shlex.quote(source)} --time T' finds better networks in the same time, unproved."
+    return (f"{variables:,} variables are many: if solve does not prove the network, {better}",)
 
 
 def solve_in(run: RunDirectory, asked: "Request", interrupts: Interrupts, given: argparse.Namespace) -> int:

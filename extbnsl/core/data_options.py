@@ -76,7 +76,7 @@ class DataOptions(Options):
             "the mark before the decimals of numbers, , or .; if it is a comma, marks between thousands are taken out "
             "too",
             "MARK",
-            default="a point; a comma where ; separates columns and all numbers of a column have it so",
+            default="a point, or a comma where that is certain",
             parse=_decimal,
         ),
     ] = None

@@ -9,7 +9,7 @@ import enum
 import functools
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.sentences import Mention, asking, option
 from extbnsl.data.column import LOOKED_AT, Column, numbers_of
+from extbnsl.data.remarks import Part, Remark, columns_told
 from extbnsl.data.treatment import Writing
 
 MOST_UNITS = 3  # of a column: texts of more different endings are no numbers with units
@@ -287,3 +289,42 @@ def _dress(
     first = int(having.argmax())
     row = first if rows is None else int(rows[first])
     return Dress(mark, column.values[column.codes[first]], row + 1, len(at), int(having.sum()), tuple(texts))
+
+
+def of_dresses(dresses: Iterable[tuple[str, Dress]]) -> list[Remark]:
+    """Remarks of what keeps columns, which are named, from being numbers: one for each kind of it."""
+    by_mark: defaultdict[Mark, list[tuple[str, Dress]]] = defaultdict(list)
+    for name, dress in dresses:
+        by_mark[dress.mark].append((name, dress))
+    return [_of_mark(mark, found) for mark, found in by_mark.items()]
+
+
+def _of_mark(mark: Mark, found: Sequence[tuple[str, Dress]]) -> Remark:
+    names, first = tuple(name for name, _ in found), found[0][1]
+    records = sum(dress.records for _, dress in found)
+    in_all = f", and {records - 1:,} more values" if records > 2 else ", and one more value" if records > 1 else ""
+    have = "have" if len(names) > 1 else "has"
+    what = f"{columns_told(names)} {have} {mark.value} ({first.text!r} in row {first.row:,} of the data{in_all})"
+    texts = list(dict.fromkeys(text for _, dress in found for text in dress.texts))
+    return Remark(names, (what,), _settled(mark, texts), first.text, first.row)
+
+
+def _settled(mark: Mark, texts: Sequence[str]) -> tuple[Part, ...]:
+    """What to do about a mark, of which these are the texts."""
+    if mark is Mark.DECIMAL:
+        return "say ", Mention("decimal", ",")
+    if mark is Mark.THOUSANDS:
+        first, *others = (Mention("thousands", text) for text in texts)
+        return "say ", first, *(part for other in others for part in (" or ", other))
+    if mark is Mark.EITHER:
+        return (
+            *("say ", Mention("decimal", ","), " if it stands before decimals, or ", Mention("thousands", ",")),
+            " if it separates thousands",
+        )
+    if mark is Mark.UNIT:
+        return "say ", option("unit", *texts), " to take it off" if len(texts) == 1 else " to take them off"
+    if mark is Mark.BOUND:
+        return "say ", asking("below-detection", "half"), " (or limit, or lowest to cut them by quantile:k)"
+    if mark is Mark.TEXT:
+        return "say ", option("na", *texts), " if that stands for a missing value"
+    return ("write numbers alike, without texts among them",)

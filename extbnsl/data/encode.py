@@ -5,25 +5,23 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, Sentence, asking, dropped
+from extbnsl.core.sentences import Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, weights
-from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Numbers
+from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Numbers
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
+from extbnsl.data.remarks import Remark, columns_told, refusal
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, declare, selected
 
-if TYPE_CHECKING:
-    from extbnsl.data.remarks import Remark
-
-Made = TypeVar("Made", Dataset, Numbers)
-Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare` and `measured` are
+Made = TypeVar("Made", Dataset, Numbers, Description)
+Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare`, `measured` and `described` are
 UNLIMITED = Reading(memory=0)  # of what is in memory already
 
 
@@ -66,10 +64,8 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         states.append(labels)
         if len(labels) == 1:
             constant.append(column.name)
-    warnings += hints(in_order)
-    if constant:
-        warnings += (_of_constant(constant),)
-    warnings += _of_equal(equal_columns(settled))
+    remarks = (*hints(in_order), *of_constant(constant), *of_equal(settled))
+    warnings += tuple(remark.sentence() for remark in remarks)
     return Dataset(tuple(names), tuple(states), codes, source, warnings, treated=treated)
 
 
@@ -100,9 +96,8 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
             values[:, j] = numbers[own.codes]
     if odd:
         raise _without_numbers(odd, source, rows)
-    return Numbers(
-        tuple(column.name for column in complete), values, source, (*warnings, *hints(in_order)), treated=treated
-    )
+    warnings += tuple(remark.sentence() for remark in hints(in_order))
+    return Numbers(tuple(column.name for column in complete), values, source, warnings, treated=treated)
 
 
 def _plain_numbers(column: Column, wanted: Treatment) -> NDArray[np.float64] | None:
@@ -202,22 +197,25 @@ def _division(column: Column) -> bytes:
     return digest.digest()
 
 
-def _of_equal(groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The warning of columns that divide the records alike."""
+def of_equal(columns: Sequence[Column]) -> list[Remark]:
+    """The remark on columns that divide the records alike, if there are any."""
+    groups = equal_columns(columns)
     if not groups:
-        return ()
+        return []
     spare = [name for names in groups for name in names[1:]]
     more = f" (and {len(groups) - 1} more group{'s' if len(groups) > 2 else ''})" if len(groups) > 1 else ""
-    what = (
-        f"Columns {listed(groups[0])}{more} divide the records alike, as copies do, so each tells all of the others: "
-    )
-    return (Sentence(what, "leave out all but one of them", dropped(spare), ", unless that is meant."),)
+    what = f"columns {listed(groups[0])}{more} divide the records alike, as copies do, so each tells all of the others"
+    advice = ("leave out all but one of them", dropped(spare), ", unless that is meant")
+    return [Remark(tuple(name for names in groups for name in names), (what,), advice)]
 
 
-def _of_constant(names: Sequence[str]) -> str:
-    """The warning of columns of one state."""
-    column, are, get = ("Column", "is", "gets") if len(names) == 1 else ("Columns", "are", "get")
-    return f"{column} {listed(names)} {are} constant (the same value in every record) and {get} no arcs."
+def of_constant(names: Sequence[str]) -> list[Remark]:
+    """The remark on columns of one state, if there are any."""
+    if not names:
+        return []
+    are, get = ("is", "gets") if len(names) == 1 else ("are", "get")
+    what = f"{columns_told(names)} {are} constant (the same value in every record) and {get} no arcs"
+    return [Remark(tuple(names), (what,), ())]
 
 
 def _refuse_states(wanted: Treatment) -> None:
@@ -247,8 +245,7 @@ def _refuse_states(wanted: Treatment) -> None:
 
 def _without_numbers(columns: Sequence[Column], source: str, rows: NDArray[np.int64] | None) -> InputError:
     """The refusal of columns that have no numbers, for all that is wrong with them."""
-    from extbnsl.data.dressed import dress_of
-    from extbnsl.data.remarks import of_dresses, refusal
+    from extbnsl.data.dressed import dress_of, of_dresses
 
     dressed = [(column, dress_of(column, rows)) for column in columns]
     remarks = of_dresses((column.name, dress) for column, found in dressed if found for dress in found.marks)
@@ -256,10 +253,8 @@ def _without_numbers(columns: Sequence[Column], source: str, rows: NDArray[np.in
     return refusal(source, [*remarks, *([_of_texts(texts, rows)] if texts else [])])
 
 
-def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> "Remark":
+def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> Remark:
     """The remark on columns of texts, or of numbers beyond all bounds, for a score of numbers."""
-    from extbnsl.data.remarks import Remark, columns_told
-
     column, names = columns[0], tuple(one.name for one in columns)
     odd = [i for i, text in enumerate(column.values) if numbers_of([text]) is None] or range(len(column.values))
     first = int(np.isin(column.codes, odd).argmax())

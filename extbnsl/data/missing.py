@@ -5,13 +5,15 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, Sentence, asking, dropped, option
+from extbnsl.core.sentences import Mention, asking, dropped, option
 from extbnsl.data.column import Column, listed, recoded
+from extbnsl.data.remarks import Remark, columns_told
 
 # "None" is not among them: published networks have a state of that name.
 MARKERS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NaT", "null", "NULL", "<NA>"})
@@ -133,8 +135,8 @@ def _are_codes(numbers: Sequence[float]) -> bool:
     return known and not CERTAIN.isdisjoint(numbers)
 
 
-def hints(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Warnings of values in `ordered` columns that may stand for missing values, or for one another; levels are what
+def hints(columns: Sequence[Column]) -> list[Remark]:
+    """Remarks on values in `ordered` columns that may stand for missing values, or for one another; levels are what
     they are called."""
     suspect, alike = defaultdict[tuple[str, ...], list[str]](list), defaultdict[str, list[tuple[str, list[str]]]](list)
     for column in columns:
@@ -148,19 +150,17 @@ def hints(columns: Sequence[Column]) -> tuple[str, ...]:
         elif 1 < len(column.values) <= MOST_STATES:
             for how, texts in _spelled_alike(column.values):
                 alike[how].append((column.name, texts))
-    return (
-        *(_of_suspects(*found) for found in sorted(suspect.items())),
-        *(_of_alike(*found) for found in alike.items()),
-    )
+    return [*starmap(_of_suspects, sorted(suspect.items())), *starmap(_of_alike, alike.items())]
 
 
-def _of_suspects(texts: Sequence[str], names: Sequence[str]) -> Sentence:
-    """The warning of columns that have texts which may stand for missing values."""
-    values, were, they = ("value", "was", "it stands") if len(texts) == 1 else ("values", "were", "they stand")
-    of = f"The {values} {listed(texts)} of column{'s' if len(names) > 1 else ''} {listed(names)} {were} taken as "
-    state = "a state" if len(texts) == 1 else "states"
-    missing = "a missing value" if len(texts) == 1 else "missing values"
-    return Sentence(of, f"{state}: say ", option("na", *texts), f" if {they} for {missing}.")
+def _of_suspects(texts: Sequence[str], names: Sequence[str]) -> Remark:
+    """The remark on columns that have texts which may stand for missing values."""
+    of = f"{listed(texts)} of {columns_told(names)}"
+    if len(texts) == 1:
+        what, stand = f"the value {of} was taken as a state", " if it stands for a missing value"
+    else:
+        what, stand = f"the values {of} were taken as states", " if they stand for missing values"
+    return Remark(tuple(names), (what,), ("say ", option("na", *texts), stand))
 
 
 def _spelled_alike(texts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -181,7 +181,7 @@ def _spelled_alike(texts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     elif len({"".join(text.split()).casefold() for text in group}) == 1:
         yield "blanks", group
     else:
-        yield "how characters are encoded", group
+        yield ENCODED, group
 
 
 def _rough(text: str) -> str:
@@ -192,22 +192,17 @@ def _rough(text: str) -> str:
     return _BLANKS.sub("", text).casefold()
 
 
+ENCODED = "how characters are encoded"
 _BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")  # but those between digits, which tell 1 2 from 12
 
 
-def _of_alike(how: str, found: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """The warning of columns that have states such as 'Yes' and 'yes': one at least."""
+def _of_alike(how: str, found: Sequence[tuple[str, Sequence[str]]]) -> Remark:
+    """The remark on columns that have states such as 'Yes' and 'yes': one at least."""
     name, texts = found[0]
     more = f" (and {len(found) - 1} more column{'s' if len(found) > 2 else ''})" if len(found) > 1 else ""
-    shown = (
-        texts
-        if all(map(str.isprintable, texts)) and how != "how characters are encoded"
-        else list(map(_escaped, texts))
-    )
-    return (
-        f"Column '{name}'{more} has states that differ in {how} alone, such as {listed(shown)}: write them alike if "
-        "they mean the same."
-    )
+    shown = list(map(_escaped, texts)) if how == ENCODED else texts
+    what = f"column '{name}'{more} has states that differ in {how} alone, such as {listed(shown)}"
+    return Remark(tuple(name for name, _ in found), (what,), ("write them alike if they mean the same",))
 
 
 def _escaped(text: str) -> str:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from extbnsl.core.sentences import Sentence, asking, dropped, option
 from extbnsl.data.column import Column, has_digits, has_fractions, listed, mean, numbers_of, recoded, weights
 from extbnsl.data.missing import SUSPECTS
-from extbnsl.data.remarks import Part, Remark, columns_told, of_dresses, refusal
+from extbnsl.data.remarks import Part, Remark, columns_told, refusal
 from extbnsl.data.treatment import LARGEST_ARITY, OTHER_FORMS, PLAIN_STATES, Rule, Treatment
 
 if TYPE_CHECKING:
-    from extbnsl.data.dressed import Dressed
+    from extbnsl.data.dressed import Dress, Dressed
 
 # The published networks have variables of at most 100 states; texts of more than this are seldom states.
 MAX_STATES = 256
@@ -72,14 +72,12 @@ def settle_states(
     looked = [look(column, wanted, rows) for column in columns]
     if found := refusals(looked, are_numbers(columns)):
         raise refusal(source, found)
-    settled = [_cut(one.column, one.rule) for one in looked]
+    now = settled(looked)
     warnings = tuple(remark.sentence() for remark in doubts(looked))
     cuts = {
-        one.column.name: one.rule
-        for one, now in zip(looked, settled, strict=True)
-        if one.rule and now is not one.column
+        one.column.name: one.rule for one, now in zip(looked, now, strict=True) if one.rule and now is not one.column
     }
-    return tuple(settled), (*warnings, *_idle(columns, settled, wanted)), cuts
+    return tuple(now), (*warnings, *_idle(columns, now, wanted)), cuts
 
 
 def look(column: Column, wanted: Treatment, rows: NDArray[np.int64] | None = None) -> Looked:
@@ -107,9 +105,9 @@ def unfit(column: Column, dressed: "Dressed | None" = None) -> str | None:
         return f"continuous, {distinct} different numbers"
     if distinct > MAX_FRACTIONAL_STATES and dressed is not None and (dressed.has_fractions or distinct > FEW_STATES):
         return f"{distinct} states"
-    if distinct > FEW_STATES and _are_dates(column):
+    if distinct > FEW_STATES and are_dates(column):
         return f"{distinct} dates or times"
-    if distinct > FEW_STATES and _is_identifier(column):
+    if distinct > FEW_STATES and is_identifier(column):
         return f"{distinct} states, looks like an identifier: remove it"
     if distinct > FEW_STATES and distinct >= NEARLY * records:
         like = "an identifier" if column.numbers is None else "a measurement"
@@ -123,18 +121,29 @@ def refusals(looked: Sequence[Looked], numbers: bool) -> list[Remark]:
     numbers: whether all columns of the data are numbers.
     """
     faulty = [one for one in looked if one.rule is None and one.unfit]
-    uncut = [one for one in looked if one.rule and one.column.numbers is None and one.column.values]
-    uncut = [one for one in uncut if one.dressed or one.rule != Rule("paper")]
-    without_mean = [one for one in looked if one.rule and one.rule.method != "quantile" and _has_limits(one.column)]
+    beyond = [
+        one for one in looked if one.rule and one.column.values and (one.dressed or _is_beyond(one.rule, one.column))
+    ]
+    uncut = [one for one in beyond if one.column.numbers is None]
+    without_mean = [one for one in beyond if one.column.numbers is not None]
     remarks = [_too_many_states(one.column) for one in looked if one.is_kept and len(one.column.values) > LARGEST_ARITY]
     dressed = [(one.column.name, one.dressed) for one in (*faulty, *uncut)]
-    remarks += of_dresses((name, dress) for name, found in dressed if found for dress in found.marks)
-    measured = [one.column for one in faulty if one.column.numbers is not None and not _is_identifier(one.column)]
+    remarks += _dresses([(name, dress) for name, found in dressed if found for dress in found.marks])
+    measured = [one.column for one in faulty if one.column.numbers is not None and not is_identifier(one.column)]
     texts = [one.column for one in faulty if one.dressed is None and one.column not in measured]
     remarks += [_of_measured(measured, numbers, len(measured) == len(looked))] if measured else []
     remarks += [_of_texts(texts)] if texts else []
     remarks += [_of_uncut(own)] if (own := [one for one in uncut if not one.dressed]) else []
     return remarks + ([_of_limits(without_mean)] if without_mean else [])
+
+
+def _dresses(found: Sequence[tuple[str, "Dress"]]) -> list[Remark]:
+    """Remarks on what keeps columns, which are named, from being numbers."""
+    if not found:
+        return []
+    from extbnsl.data.dressed import of_dresses
+
+    return of_dresses(found)
 
 
 def _too_many_states(column: Column) -> Remark:
@@ -171,10 +180,10 @@ def _of_texts(columns: Sequence[Column]) -> Remark:
 def _left_out(columns: Sequence[Column]) -> tuple[Part, ...]:
     """The advice to leave the columns out, or to take those as they are whose states have some records each."""
     names = [column.name for column in columns]
-    few = [c.name for c in columns if not _are_dates(c) and _records_a_state(c) >= LEAST_RECORDS]
+    few = [c.name for c in columns if not are_dates(c) and _records_a_state(c) >= LEAST_RECORDS]
     last = "" if few or columns[0].numbers is None else "or "
     left = (f"{last}leave {'it' if len(names) == 1 else 'them'} out", dropped(names))
-    dates = (", or write months or years for dates",) if any(map(_are_dates, columns)) else ()
+    dates = (", or write months or years for dates",) if any(map(are_dates, columns)) else ()
     if not few:
         return *left, *dates
     them = listed(few) if few != names else "it" if len(names) == 1 else "them"
@@ -226,29 +235,44 @@ def _plain(rule: Rule | None, column: Column, dressed: "Dressed | None") -> Rule
     return rule if many_numbers or unfit(column, dressed) else None
 
 
-def _cut(column: Column, rule: Rule | None) -> Column:
-    return column if rule is None or len(column.values) < 2 else cut(column, rule)
+def settled(looked: Sequence[Looked]) -> list[Column]:
+    """The columns, with those cut that a rule can cut."""
+    return list(map(_cut, looked))
+
+
+def _cut(looked: Looked) -> Column:
+    column, rule = looked.column, looked.rule
+    if rule is None or len(column.values) < 2 or looked.dressed or _is_beyond(rule, column):
+        return column
+    return cut(column, rule)
+
+
+def _is_beyond(rule: Rule, column: Column) -> bool:
+    """Whether the rule is for numbers, or for their mean, and the column has none."""
+    if column.numbers is None:
+        return rule.method != "paper"
+    return rule.method != "quantile" and bool(np.isinf(column.numbers).any())
 
 
 def doubts(looked: Sequence[Looked]) -> list[Remark]:
     """Remarks on columns that are used but may not be meant so, all of a kind in one."""
-    free = [one.column for one in looked if not one.is_kept]
-    uncut = [one for one in looked if not one.is_kept and one.rule is None and not _is_identifier(one.column)]
+    free = [one.column for one in looked if not one.is_kept and one.dressed is None]
+    uncut = [one for one in looked if not one.is_kept and one.rule is None and not is_identifier(one.column)]
     dresses = [(one.column.name, dress) for one in uncut if one.dressed for dress in one.dressed.marks]
     dresses = [(name, dress) for name, dress in dresses if not SUSPECTS.issuperset(dress.texts or "x")]  # hinted at
     plain = [one.column for one in uncut if one.dressed is None]
     by_index = [one.column for one in looked if one.rule and one.column.numbers is None and one.column.values]
-    found = [*_identifiers(free), *_by_index(by_index), *of_dresses(dresses), *_of_many_states(plain)]
+    found = [*_identifiers(free), *_by_index(by_index), *_dresses(dresses), *_of_many_states(plain)]
     return found
 
 
 def _identifiers(columns: Sequence[Column]) -> list[Remark]:
     """The remark on columns that only number or name the records, or tell their times."""
-    found = [column for column in columns if _is_identifier(column)]
+    found = [column for column in columns if is_identifier(column)]
     if not found:
         return []
     names = tuple(column.name for column in found)
-    like = "dates or times" if all(map(_are_dates, found)) else "an identifier" if len(names) == 1 else "identifiers"
+    like = "dates or times" if all(map(are_dates, found)) else "an identifier" if len(names) == 1 else "identifiers"
     looks, them, tell = ("looks", "it", "it tells") if len(names) == 1 else ("look", "them", "they tell")
     each = f" (each of the {len(found[0].values)} records has a value of its own)"
     advice = (f"leave {them} out", dropped(names), f", since {tell} nothing about other variables")
@@ -268,7 +292,7 @@ def _by_index(texts: Sequence[Column]) -> list[Remark]:
 
 def _of_many_states(columns: Sequence[Column]) -> list[Remark]:
     """Remarks on whole numbers that look measured, and on other columns of many states."""
-    measured = [column for column in columns if _looks_measured(column)]
+    measured = [column for column in columns if looks_measured(column)]
     names = tuple(column.name for column in measured)
     others = tuple(c.name for c in columns if len(c.values) >= MANY_STATES and c.name not in names)
     found = list[Remark]()
@@ -313,7 +337,7 @@ def _idle(before: Sequence[Column], after: Sequence[Column], wanted: Treatment) 
     return tuple(idle)
 
 
-def _looks_measured(column: Column) -> bool:
+def looks_measured(column: Column) -> bool:
     """Whether the states are many whole numbers and, unless they are very many, not just the codes 0, 1, 2, ..."""
     numbers = column.numbers
     if numbers is None or len(numbers) <= MANY_WHOLE or has_fractions(column):
@@ -322,24 +346,19 @@ def _looks_measured(column: Column) -> bool:
     return len(numbers) >= MANY_STATES or not are_codes
 
 
-def _is_identifier(column: Column) -> bool:
+def is_identifier(column: Column) -> bool:
     """Whether each of more than IDENTIFIER_RECORDS records has a value of its own, whole or a text."""
     records = len(column.codes)
     return records > IDENTIFIER_RECORDS and len(column.values) == records and not has_fractions(column)
 
 
-def _are_dates(column: Column) -> bool:
+def are_dates(column: Column) -> bool:
     """Whether the values are texts that are dates or times."""
     if column.numbers is not None or not has_digits(column):
         return False
     from extbnsl.data.dressed import are_dates
 
     return are_dates(column.values)
-
-
-def _has_limits(column: Column) -> bool:
-    """Whether some states are lower or higher than all numbers."""
-    return column.numbers is not None and bool(np.isinf(column.numbers).any())
 
 
 def cut(column: Column, rule: Rule) -> Column:

@@ -2,7 +2,7 @@
 parameters, cost and what its data hold, as plain JSON values.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class Described:
     counts: how many records have each of the states of each variable.
     spreads: where the numbers of each continuous variable lie.
     knowledge: which networks are allowed, so that those of its class are.
+    treated: what was made of columns, by their names, of those that were not taken as they are.
     """
 
     network: Network
@@ -43,6 +44,7 @@ class Described:
     counts: Sequence[Sequence[int]] | None = None
     spreads: "Sequence[Spread] | None" = None
     knowledge: Knowledge = NOTHING
+    treated: Mapping[str, str] | None = None
 
     def parameters(self) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
         """The states and the tables, which must be there."""
@@ -65,7 +67,7 @@ def network_document(described: Described) -> dict[str, Any]:
     "parents", "states", "counts" and "tables" map names of variables; arcs and edges are pairs of names. A table is
     nested lists, one level per parent in the order of "parents", then the states of the child. "states", "counts",
     "tables" and "arc_strengths" are null where there is no data to take them from; "regressions" and "spreads" are
-    there for continuous variables alone.
+    there for continuous variables alone, "treated" if there is something to tell.
     """
     network, names = described.network, described.network.names
     directed, undirected = cpdag(network, described.knowledge)
@@ -84,6 +86,8 @@ def network_document(described: Described) -> dict[str, Any]:
         told["regressions"] = _by_name(names, [_regression(own, parents, names) for own, parents in fitted])
     if described.spreads is not None:
         told["spreads"] = _by_name(names, list(map(asdict, described.spreads)))
+    if described.treated:
+        told["treated"] = dict(described.treated)
     told["arc_strengths"] = None
     if described.strengths is not None:
         told["arc_strengths"] = list(map(_strength, described.strengths))

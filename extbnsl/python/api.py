@@ -220,6 +220,46 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
         return networks_best_first(asked, observer=_observer_from(options))
 
 
+@keywords({"names": TABLE["names"]}, declared(DataOptions))
+def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
+    """Tell what the columns of data hold and what is odd about them, also of data that `learn` refuses.
+
+    Parameters
+    ----------
+    data : data frame, ndarray, str or path-like
+        A data frame or an array as for `learn`, or the path of a file as for `read_data`.
+    {options}
+
+    Returns
+    -------
+    list of dict
+        A row of plain values for each column: `name`, `kind` ("states", "numbers", "date", "identifier", "text",
+        "constant", "empty" or "weights"), how many `distinct` values it has, the first `states` with how many records
+        have each, the `smallest` and the `largest` number, how many values are `missing`, how texts were `read`, the
+        rule by which it is `cut`, what is `odd`, in sentences, and whether it is `refused`.
+
+    Raises
+    ------
+    InputError
+        For what has no columns, and for options that name what is not there.
+    BudgetError
+        If the memory does not do.
+    """
+    from extbnsl.data import Reading, read_file
+    from extbnsl.data.description import described
+
+    with _told_in_python():
+        treated, names = made_of(DataOptions, options), options["names"]
+        if isinstance(data, str | PathLike):
+            found = read_file(described, data, treated, Reading())
+        else:
+            found = _made(described, data, names, treated)
+        rows = [column._asdict() for column in found.columns]
+        for row, column in zip(rows, found.columns, strict=True):
+            row["odd"] = [sentence.in_python() for sentence in column.odd]
+        return rows
+
+
 def _found(problem: "Data | LocalScores", options: Mapping[str, Any], methods: Options, scope: Any = None) -> Any:
     """The answer to a question that is asked of this problem by these methods."""
     from extbnsl.solver.opening import Request
@@ -253,7 +293,6 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
     """`data` as a problem to solve, of numbers if the score is of these; InputError for options that its kind has no
     use for."""
     from extbnsl.data import Data, measured, prepare
-    from extbnsl.data.given import made_of_array, made_of_frame
     from extbnsl.data.treatment import chosen
     from extbnsl.scores.local import LocalScores, named_scores
 
@@ -269,12 +308,18 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
         return data
     if isinstance(data, (str, bytes, PathLike)):
         raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")
+    made = _made(measured if is_of_numbers(score) else prepare, data, names, treated)
+    return replace(made, warnings=tuple(Sentence(warning).in_python() for warning in made.warnings))
+
+
+def _made(make: "Make[Any]", data: Any, names: Sequence[str] | None, options: DataOptions) -> Any:
+    """What `make` makes of a data frame or an array."""
+    from extbnsl.data.given import made_of_array, made_of_frame
+
     if hasattr(data, "to_frame"):
         raise InputError("data: a series is a single column; give a data frame (series.to_frame()).")
-    make: Make[Any] = measured if is_of_numbers(score) else prepare
     framed = hasattr(data, "columns")
-    made = made_of_frame(make, data, treated) if framed else made_of_array(make, data, names, treated)
-    return replace(made, warnings=tuple(Sentence(warning).in_python() for warning in made.warnings))
+    return made_of_frame(make, data, options) if framed else made_of_array(make, data, names, options)
 
 
 def _observer_from(options: Mapping[str, Any]) -> Observer:

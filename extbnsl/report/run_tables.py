@@ -138,18 +138,22 @@ def best_networks(document: Mapping[str, Any]) -> Grid:
 
 
 def variables(run: Run) -> Grid:
-    """The states of each variable with how many records have each, as far as they are few; where the run does not tell
-    that, their names."""
-    states, counts = run.written["states"], run.written.get("counts")
+    """The states of each variable with how many records have each, as far as they are few, and how columns were read
+    and cut; where the run does not tell how many, their names."""
+    states, counts, treated = run.written["states"], run.written.get("counts"), run.written.get("treated")
     rows = tuple(
-        (name, f"{len(states[name]):,}", _counted(states[name], counts[name]) if counts else _named(states[name]))
+        (
+            *(name, f"{len(states[name]):,}", *([treated.get(name, "")] if treated else [])),
+            _counted(states[name], counts[name]) if counts else _named(states[name]),
+        )
         for name in run.network.names
     )
+    head = ("variable", "states", *(["read and cut"] if treated else []))
     if not counts:
-        return Grid("Variables", ("variable", "states", "their names"), rows)
+        return Grid("Variables", (*head, "their names"), rows)
     many = any(len(own) > MOST_STATES for own in states.values())
     note = f"Of more than {MOST_STATES} states, those that most records have come first." if many else ""
-    return Grid("Variables", ("variable", "states", "records with each"), rows, note)
+    return Grid("Variables", (*head, "records with each"), rows, note)
 
 
 def _named(states: Sequence[str]) -> str:
@@ -178,10 +182,14 @@ def _share(count: int, records: int) -> str:
 def numbers(run: Run) -> Grid:
     """Where the numbers of each continuous variable lie."""
     keys = ("mean", "standard_deviation", "smallest", "largest")
-    told = run.written["spreads"]
-    rows = tuple((name, *(f"{told[name][key]:.6g}" for key in keys)) for name in run.network.names)
+    told, treated = run.written["spreads"], run.written.get("treated")
+    rows = tuple(
+        (name, *(f"{told[name][key]:.6g}" for key in keys), *([treated.get(name, "")] if treated else []))
+        for name in run.network.names
+    )
     note = "Standard deviation: the root of the mean squared deviation from the mean."
-    return Grid("Variables", ("variable", *(key.replace("_", " ") for key in keys)), rows, note)
+    head = ("variable", *(key.replace("_", " ") for key in keys), *(["read as"] if treated else []))
+    return Grid("Variables", head, rows, note)
 
 
 def parameters(run: Run) -> Iterator[Grid]:

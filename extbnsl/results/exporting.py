@@ -39,6 +39,7 @@ _TOLD = {
     "counts": dict[str, list[Whole]],
     "regressions": dict[str, _Regression],
     "spreads": dict[str, Spread],
+    "treated": dict[str, str],
     "arc_strengths": list[_Strength],
 }
 _BY_NAME = ("states", "counts", "regressions", "spreads")
@@ -113,6 +114,7 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
         regressions=fitted,
         counts=states and counts,
         spreads=spreads,
+        treated=known.get("treated"),
     )
 
 

@@ -1,0 +1,95 @@
+"""`extbnsl describe`: tell what the columns of data hold, before any solve."""
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from extbnsl.cli import options
+from extbnsl.cli.saying import say
+from extbnsl.core.codec import json_text
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import in_full, wrapped
+from extbnsl.core.options import declared
+from extbnsl.formats.kinds import is_score_file
+from extbnsl.machine.budgets import Budgets
+
+if TYPE_CHECKING:
+    from extbnsl.data.dataset import Described, Description
+
+EPILOG = """\
+Prints a line for each column: what it is, how many different values it has, its
+first states or its range, how many values are missing, how texts were read and
+cut, and below that what is odd, with the option that settles it. It does so for
+data that solve refuses too. Give the data options that solve is to have.
+
+example:
+  extbnsl describe survey.csv --missing drop
+"""
+WIDEST_NAME = 30  # characters
+WIDEST_STATES = 44
+HEAD = ("column", "kind", "values", "states or range", "missing", "read and cut", "notes")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz), - for standard input")
+    options.add_options(parser, declared(Budgets), "disk", "threads")
+    options.add_data(parser)
+    options.add_shared(parser, "--quiet")
+    parser.add_argument("--json", action="store_true", help=options.AS_JSON)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the table; the exit code."""
+    if is_score_file(given.data):
+        raise InputError(f"{given.data} holds local scores, which have no columns; give data.")
+    from extbnsl.data.description import described
+
+    budgets = options.options_of(Budgets, given)
+    found, _ = options.read_problem(given.data, options.data_options(given), budgets, given.quiet, make=described)
+    say(json_text(found.document(), indent=1) if given.json else "\n".join(lines(found)))
+    return 0
+
+
+def lines(found: "Description") -> Iterator[str]:
+    """The table, with a line for each column, and what is odd below that."""
+    from extbnsl.drawing.markup import aligned
+
+    layout = f", {found.layout}" if found.layout else ""
+    yield wrapped(
+        f"{found.source}: {in_full(found.records, 'record')}, {in_full(len(found.columns), 'column')}{layout}"
+    )
+    notes: list[list[str]] = [[] for _ in found.columns]
+    for number, note in enumerate(found.notes, 1):
+        for j in note.columns:
+            notes[j].append(f"{number}{'!' if note.refuses else ''}")
+    rows = [_row(column, ", ".join(own)) for column, own in zip(found.columns, notes, strict=True)]
+    yield from aligned([HEAD, *rows], left=len(HEAD))
+    if found.notes:
+        yield ""
+    for number, note in enumerate(found.notes, 1):
+        yield wrapped(f"{number}{'!' if note.refuses else ' '} {note.sentence}", indent=3)
+    if any(note.refuses for note in found.notes):
+        yield "A solve is refused until what has a ! is settled."
+    for warning in found.warnings:
+        yield wrapped(warning)
+
+
+def _row(column: "Described", notes: str) -> tuple[str, ...]:
+    """The texts of a line."""
+    from extbnsl.drawing.markup import shown
+
+    treated = "; ".join(filter(None, (column.read, column.cut)))
+    texts = (_short(column.name, WIDEST_NAME), column.kind, f"{column.distinct:,}", _content(column))
+    return (*map(shown, texts), f"{column.missing:,}" if column.missing else "", shown(treated), notes)
+
+
+def _content(column: "Described") -> str:
+    """The range of numbers that are not cut, or the first states with how many records have each."""
+    if column.states:
+        return _short(", ".join(f"{label} ({count:,})" for label, count in column.states.items()), WIDEST_STATES)
+    return "" if column.smallest is None else f"{column.smallest:.6g} to {column.largest:.6g}"
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
