@@ -65,8 +65,9 @@ class DataOptions(Options):
     na: Annotated[
         Texts | None,
         Option(
-            "further texts that stand for a missing value (on the command line --na=-,. if the first begins with -)",
-            "MARKER,...",
+            "further texts that stand for a missing value, or do so in the column that is named (on the command line "
+            "--na=-,. if the first begins with -)",
+            "[COLUMN=]MARKER,...",
             repeated=True,
         ),
     ] = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.data.dataset import Dataset
 
-_INTERVAL = re.compile(r"^(?:<=(?P<most>.+)|>(?P<least>.+)|\((?P<low>[^,]+),(?P<high>[^,]+)\])$")
+_INTERVAL = re.compile(r"^(?:<=(?P<most>.+)|>=(?P<from>.+)|>(?P<least>.+)|\((?P<low>[^,]+),(?P<high>[^,]+)\])$")
 STATES_SHOWN = 8
 
 
@@ -98,5 +98,8 @@ def _is_inside(number: float, label: str) -> bool:
     found = _INTERVAL.match(label)
     if found is None:
         return False
+    if found["from"]:
+        begin = _number(found["from"])
+        return begin is not None and number >= begin
     least, most = (_number(found[low] or found[high] or "") for low, high in (("least", "low"), ("most", "high")))
     return (least is None or number > least) and (most is None or number <= most) and (least, most) != (None, None)

@@ -45,7 +45,7 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
     looked, reads = list[Looked](), list[str]()
     for column in used:
         reading.check_time(source)
-        marked = mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers)
+        marked = mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers_in(column.name))
         in_order, how = in_numbers(ordered(marked), wanted)
         looked.append(look(in_order, wanted))
         reads.append(how)

@@ -31,7 +31,8 @@ _MONEY = r"(?:[A-Z]{0,3}[$€£¥₹₽₩₺₴₦₫฿]|EUR|USD|GBP|CHF|JPY|C
 _PARTS = (
     rf"(?P<bound><=?|>=?|≤|≥)?\s*(?P<sign>[-+]?)(?P<before>{_MONEY}?)\s*"
     r"(?P<number>[-+]?(?:\d|[.,]\d)(?:[\d.,']|\s(?=\d))*(?:[eE][-+]?\d+)?)\s*"
-    rf"(?P<behind>{_MONEY}|[%‰°µμΩ]|(?:[°µμΩ%]|[^\W\d_])[^<>=;:,()\[\]\"!?]{{0,15}})?"
+    rf"(?P<behind>{_MONEY}|[%‰°µμΩ]|(?:[°µμΩ%]|[^\W\d_])[^<>=;:,()\[\]\"!?+]{{0,15}})?"
+    r"(?P<above>\s*\+)?"
 )
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[AaPp][Mm])?\s?(?:Z|[-+]\d{2}:?\d{2})?"
 _MONTH = r"(?:[Jj]an|[Ff]eb|[Mm]ar|[Aa]pr|[Mm]ay|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ep|[Oo]ct|[Nn]ov|[Dd]ec)[a-z]*"
@@ -46,7 +47,8 @@ _DATE_OR_TIME = rf"(?:{'|'.join(_DATES)})(?:[T ,]\s?{_TIME})?|{_TIME}"
 
 
 class Parts(NamedTuple):
-    """A text taken apart: the sign of a bound, what stands before the number, the number as written, and behind it."""
+    """A text taken apart: the sign of a bound (that of 90+ is >), what stands before the number, the number as written,
+    and what stands behind it."""
 
     bound: str
     before: str
@@ -67,7 +69,7 @@ class Mark(enum.Enum):
     EITHER = "numbers with a comma"
     SEVERAL = "numbers written in several ways"
     UNIT = "numbers with a unit"
-    BOUND = "numbers below or above a limit of detection"
+    BOUND = "numbers below or above a limit"
     TEXT = "numbers, but not everywhere"
     TEXTS = "numbers and many texts"
 
@@ -132,9 +134,10 @@ def dress_of(column: Column, rows: NDArray[np.int64] | None = None) -> Dressed |
         return None
     strays = sorted(set(range(len(parts))).difference(i for i, _ in known))
     units_seen = sorted({unit for _, part in known for unit in part.units})
+    only_percents = units_seen == ["%"] and all(part.units for _, part in known)  # which need no word
     marks: tuple[tuple[Mark, list[str], list[int]], ...] = (
         (*_mark_of(conventions), [i for i, part in known if _plain(part.number, ".", "") is None]),
-        (Mark.UNIT, units_seen, [i for i, part in known if part.units]),
+        (Mark.UNIT, units_seen, [i for i, part in known if part.units] if not only_percents else []),
         (Mark.BOUND, [], [i for i, part in known if part.bound]),
         (Mark.TEXTS if len(strays) > MOST_STRAYS else Mark.TEXT, [column.values[i] for i in strays], strays),
     )
@@ -173,7 +176,10 @@ def _taken_apart(text: str, units: Sequence[str]) -> Parts | None:
     found = _compiled(_PARTS).fullmatch(bare.strip())
     if found is None:
         return None
-    bound, sign, before, number, behind = (text or "" for text in found.groups())
+    bound, sign, before, number, behind, above = (text or "" for text in found.groups())
+    if above and bound:
+        return None
+    bound = bound or (">" if above else "")
     return Parts(bound, before, sign + number, own or behind.strip())
 
 

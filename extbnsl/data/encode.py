@@ -149,7 +149,9 @@ def chosen_records(
     marked = list[Column]()
     for column in columns:
         reading.check_time(source)
-        marked.append(mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers))
+        marked.append(
+            mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers_in(column.name))
+        )
     complete, of_missing, rows = settle_missing([*marked, *weights], wanted.missing, source, states)
     if weights:
         complete, times = repeated(complete[:-1], complete[-1], source, reading)

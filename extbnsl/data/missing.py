@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, asking, dropped, option
+from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped, option
 from extbnsl.data.column import Column, listed, recoded
 from extbnsl.data.remarks import Remark, columns_told
 
@@ -150,17 +150,24 @@ def hints(columns: Sequence[Column]) -> list[Remark]:
         elif 1 < len(column.values) <= MOST_STATES:
             for how, texts in _spelled_alike(column.values):
                 alike[how].append((column.name, texts))
-    return [*starmap(_of_suspects, sorted(suspect.items())), *starmap(_of_alike, alike.items())]
+    suspects = [_of_suspects(texts, names, columns) for texts, names in sorted(suspect.items())]
+    return [*suspects, *starmap(_of_alike, alike.items())]
 
 
-def _of_suspects(texts: Sequence[str], names: Sequence[str]) -> Remark:
-    """The remark on columns that have texts which may stand for missing values."""
+def _of_suspects(texts: Sequence[str], names: Sequence[str], columns: Sequence[Column]) -> Remark:
+    """The remark on columns that have texts which may stand for missing values; these may be values of the others."""
     of = f"{listed(texts)} of {columns_told(names)}"
     if len(texts) == 1:
         what, stand = f"the value {of} was taken as a state", " if it stands for a missing value"
     else:
         what, stand = f"the values {of} were taken as states", " if they stand for missing values"
-    return Remark(tuple(names), (what,), ("say ", option("na", *texts), stand))
+    others = {text for column in columns if column.name not in names for text in column.values[:MOST_STATES]}
+    if others.isdisjoint(texts):
+        markers = list(texts)
+    else:
+        of_columns = names if len(names) * len(texts) <= NAMES_SHOWN else ["COLUMN"]
+        markers = [f"{name}={text}" for name in of_columns for text in texts]
+    return Remark(tuple(names), (what,), ("say ", option("na", *markers), stand))
 
 
 def _spelled_alike(texts: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

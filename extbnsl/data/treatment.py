@@ -81,6 +81,7 @@ class Treatment:
 
     missing: one of MISSING_RULES.
     markers: the texts that stand for a missing value.
+    markers_of: those that do so in the column of this name alone.
     columns: the names of those to use, None for all.
     drop: of those to leave out.
     discrete: of those to take as they are, None for all.
@@ -93,6 +94,7 @@ class Treatment:
 
     missing: str = DEFAULT[1]
     markers: frozenset[str] = MARKERS
+    markers_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     discrete: tuple[str, ...] | None = ()
@@ -105,6 +107,10 @@ class Treatment:
     def uses(self, name: str) -> bool:
         """Whether the column of this name is used."""
         return (self.columns is None or name in self.columns) and name not in self.drop
+
+    def markers_in(self, name: str) -> frozenset[str]:
+        """The texts that stand for a missing value in the column of this name."""
+        return self.markers | self.markers_of[name] if name in self.markers_of else self.markers
 
     def is_discrete(self, name: str) -> bool:
         """Whether the user wants the column of this name as it is."""
@@ -132,7 +138,7 @@ def treatment(options: DataOptions) -> Treatment:
     if options.discretise is not None and arities is not None:
         what = (Mention("arities"), " declares the states that ", Mention("discretise"), " would change")
         raise InputError(*what, ": give only one of them.")
-    kept = _names(options.discrete)
+    kept, markers = _names(options.discrete), _markers(_texts(options.na))
     for name in sorted(set(kept).intersection(rules)):
         both = (Mention("discrete"), " and ", Mention("discretise"))
         raise InputError(*both, f" both name '{name}': give only one of them.", names=[name])
@@ -140,7 +146,8 @@ def treatment(options: DataOptions) -> Treatment:
         arities = read_arities(arities)
     return Treatment(
         missing=options.missing,
-        markers=MARKERS.union(canonical(_texts(options.na))),
+        markers=MARKERS.union(markers.pop("", ())),
+        markers_of={name: frozenset(texts) for name, texts in markers.items()},
         columns=None if options.columns is None else _names(options.columns),
         drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
@@ -154,6 +161,7 @@ def treatment(options: DataOptions) -> Treatment:
 
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:
     """The columns to use, in their order; InputError if an option names a column that is not there, or none is left."""
+    check_there("na", wanted.markers_of, columns, source)
     if wanted.columns is None and not (wanted.drop or wanted.discrete or wanted.rules):
         return list(columns)
     check_there("columns", wanted.columns or (), columns, source)
@@ -174,6 +182,16 @@ def check_there(option: str, names: Iterable[str], columns: Sequence[Column], so
         if name not in there:
             sentence = f"{source} has no column '{name}'; its columns are {listed(there)}."
             raise InputError(sentence, option=option, names=[name])
+
+
+def _markers(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The markers of --na by the names of their columns; those of all columns, among them texts such as >=5, by ""."""
+    markers = dict[str, list[str]]()
+    for text in canonical(texts):
+        name, _, marker = text.rpartition("=")
+        is_named = any(map(str.isalnum, name))
+        markers.setdefault(clean_name(name) if is_named else "", []).append(marker.strip() if is_named else text)
+    return markers
 
 
 def _rules(texts: Sequence[str]) -> Rules:

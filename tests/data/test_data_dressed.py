@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.data import Reading, measured, read_file
+from extbnsl.data.alike import encoded_alike
 from extbnsl.data.column import column_of_texts, ordered
 from extbnsl.data.dressed import Mark, are_dates, dress_of, undressed
 from extbnsl.data.reading import read_csv
@@ -79,6 +80,7 @@ def numbers_in(texts, **writing):
         (["<0.5", ">100", "7"], {"below": "half"}, [0.25, 100, 7]),
         (["<0.5", "≥100", "7"], {"below": "limit"}, [0.5, 100, 7]),
         (["<0.5", "<1", ">100", "0.7"], {"below": "lowest"}, [-np.inf, -np.inf, np.inf, 0.7]),
+        (["90+", "100 +", "18"], {"below": "limit"}, [90, 100, 18]),
         (["< 0,5", "7,25"], {"below": "half", "decimal": ","}, [0.25, 7.25]),
         (["1,5", "2,5"], {"semicolons": True}, [1.5, 2.5]),
         (["1.000,5", "2.000"], {"semicolons": True}, [1000.5, 2000]),
@@ -136,6 +138,8 @@ def test_it_is_as_pandas_reads_it(read, tmp_path):
         (["500", *(f"{i},000.5" for i in range(1, 30))], Mark.THOUSANDS, 2, 29, (",",)),
         ([f"{i} mg" for i in range(30)], Mark.UNIT, 1, 30, ("mg",)),
         (["7", *(f"{i} %" for i in range(30))], Mark.UNIT, 2, 30, ("%",)),
+        ([*map(str, range(30)), "30+"], Mark.BOUND, 31, 1, ()),
+        ([f"{i},5 %" for i in range(30)], Mark.DECIMAL, 1, 30, ()),
         (["7", "<0.5", *map(str, range(30)), "<0.5"], Mark.BOUND, 2, 2, ()),
         ([*map(str, range(30)), "n.d.", "n.d."], Mark.TEXT, 31, 2, ("n.d.",)),
         ([*map(str, range(40)), *"abcde"], Mark.TEXTS, 41, 5, tuple("abcde")),
@@ -236,6 +240,15 @@ def test_a_state_of_what_is_below_alone_is_called_so(read, rule, states):
     assert (data.codes[30:, 0] > 0).all()
 
 
+def test_new_numbers_lie_in_the_intervals_beside_what_is_below(read):
+    values = ["<0.5"] * 30 + [f"{i}.5" for i in range(12)] * 2
+    options = {"below_detection": "lowest", "discrete": "all"}
+    known = read({"a": values}, below_detection="lowest", discretise="quantile:2")
+    raw, new = read({"a": values}, **options), read({"a": ["7.25", "<0.5", "0.75"]}, header=True, **options)
+    assert known.states == (("<0.5", ">=0.5"),)
+    assert encoded_alike(new, raw, known)[:, 0].tolist() == [1, 0, 1]
+
+
 def test_there_is_no_mean_of_what_is_below_all_numbers(read):
     values = {"a": ["<0.5", *(f"{i}.5" for i in range(18))]}
     for rule in ("mean", "width:3", "paper"):
@@ -253,7 +266,7 @@ def test_scores_of_numbers_read_the_same(read):
     numbers = read(columns, ";", measured, decimal=",", below_detection="half")
     assert numbers.values[:3].tolist() == [[0.75, 7], [0.0, 0], [1.1, 1]]
     error = refusal(read, columns | {"c": ["x"] * 41, "d": ["y"] * 41}, ";", measured)
-    assert "column 'a' has numbers below or above a limit of detection ('<1,5' in row 1 of the data)" in str(error)
+    assert "column 'a' has numbers below or above a limit ('<1,5' in row 1 of the data)" in str(error)
     assert "columns 'c' and 'd' have texts, such as 'x' in row 1 of the data, which is no number" in str(error)
 
 

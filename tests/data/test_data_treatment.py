@@ -205,6 +205,25 @@ def test_numbers_behind_a_gap_are_codes_if_they_are_known_as_such(read, values, 
         assert said == []
 
 
+def test_a_marker_may_be_that_of_one_column(read):
+    text = "alc,age,>=x\n" + "".join(f"{[1, 2, 9][i % 3]},{i % 10},{'uv'[i % 2]}\n" for i in range(30))
+    (warning,) = read(text).warnings
+    assert "'9' of column 'alc'" in warning
+    assert "--na 'alc=9'" in warning
+    for given in ("alc=9", ["alc = 9"]):
+        data = read(text, na=given, missing="state")
+        assert data.states[:2] == (("1", "2", "missing"), tuple("0123456789"))
+    assert "missing" in read(text.replace(",0,", ",>=5,"), na=">=5", missing="state").states[1]
+    with pytest.raises(InputError, match=r"--na: .* has no column 'acl'"):
+        read(text, na="acl=9")
+    wide = (
+        ",".join(f"v{j}" for j in range(8))
+        + ",age\n"
+        + "".join(f"{','.join('129'[i % 3] * 8)},{i % 10}\n" for i in range(30))
+    )
+    assert any("--na 'COLUMN=9'" in warning for warning in read(wide).warnings)
+
+
 def test_codes_are_hinted_at_for_scores_of_numbers_too(tmp_path):
     (tmp_path / "d.csv").write_text("a,b\n" + "".join(f"{i / 7},{i % 5}\n" for i in range(1, 30)) + "999,-9\n")
     found = read_file(measured, tmp_path / "d.csv", DataOptions(), Reading())
