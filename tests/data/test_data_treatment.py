@@ -210,8 +210,8 @@ def test_a_marker_may_be_that_of_one_column(read):
     (warning,) = read(text).warnings
     assert "'9' of column 'alc'" in warning
     assert "--na 'alc=9'" in warning
-    for given in ("alc=9", ["alc = 9"]):
-        data = read(text, na=given, missing="state")
+    for marker in ("alc=9", ["alc = 9"]):
+        data = read(text, na=marker, missing="state")
         assert data.states[:2] == (("1", "2", "missing"), tuple("0123456789"))
     assert "missing" in read(text.replace(",0,", ",>=5,"), na=">=5", missing="state").states[1]
     with pytest.raises(InputError, match=r"--na: .* has no column 'acl'"):
