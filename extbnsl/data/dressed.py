@@ -36,10 +36,10 @@ _PARTS = (
 )
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[AaPp][Mm])?\s?(?:Z|[-+]\d{2}:?\d{2})?"
 _MONTH = r"(?:[Jj]an|[Ff]eb|[Mm]ar|[Aa]pr|[Mm]ay|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ep|[Oo]ct|[Nn]ov|[Dd]ec)[a-z]*"
-_DAY, _TO_31 = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|[12]\d|3[01])"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _DATES = (
     rf"\d{{4}}([-/.])(?:0?[1-9]|1[0-2])\1{_DAY}",
-    rf"{_DAY}([-/.])\s?{_TO_31}\2\s?(?:\d{{4}}|\d{{2}})",
+    rf"{_DAY}([-/.])\s?{_DAY}\2\s?(?:\d{{4}}|\d{{2}})",
     rf"{_DAY}\.?[- ]{_MONTH}\.?,?[- ]\d{{2,4}}",
     rf"{_MONTH}\.? {_DAY},? \d{{4}}",
 )
@@ -111,8 +111,10 @@ def undressed(column: Column, writing: Writing) -> tuple[Column, str]:
         return column, ""
     for decimal, thousands in _said(taken, writing):
         plain = [_plain(part.number, decimal, thousands) for part in taken]
-        if None not in plain and (column.numbers is None or (decimal, thousands) != (".", "")):
-            return _made(column, taken, [text or "" for text in plain], writing), _told(taken, decimal, thousands)
+        texts = [text for text in plain if text is not None]
+        is_new = column.numbers is None or (decimal, thousands) != (".", "")
+        if is_new and len(texts) == len(plain) and numbers_of(texts) is not None:
+            return _made(column, taken, texts, writing), _told(taken, decimal, thousands)
     return column, ""
 
 
@@ -259,7 +261,7 @@ def _made(column: Column, parts: Sequence[Parts], plain: Sequence[str], writing:
                 texts[i], numbers[i] = name, infinite
         elif infinite < 0:
             for i in beyond:
-                numbers[i] /= 2
+                numbers[i] -= abs(numbers[i]) / 2  # of a limit below 0 what is lower by as much
                 texts[i] = repr(float(numbers[i]))
     usual = numbers_of(texts) is not None
     return replace(column, values=tuple(texts), numbers=None if usual else numbers)

@@ -75,7 +75,7 @@ def settle_states(
     now = settled(looked)
     warnings = tuple(remark.sentence() for remark in doubts(looked))
     cuts = {
-        one.column.name: one.rule for one, now in zip(looked, now, strict=True) if one.rule and now is not one.column
+        one.column.name: one.rule for one, new in zip(looked, now, strict=True) if one.rule and new is not one.column
     }
     return tuple(now), (*warnings, *_idle(columns, now, wanted)), cuts
 
@@ -85,7 +85,8 @@ def look(column: Column, wanted: Treatment, rows: NDArray[np.int64] | None = Non
     is_kept = column.levels or wanted.is_discrete(column.name)
     dressed = None
     own = wanted.rules.get(column.name)
-    if column.numbers is None and not is_kept and (own or len(column.values) > PLAIN_STATES) and has_digits(column):
+    is_asked = len(column.values) > PLAIN_STATES or bool(wanted.rules)
+    if column.numbers is None and not is_kept and is_asked and has_digits(column):
         from extbnsl.data.dressed import dress_of
 
         dressed = dress_of(column, rows)
@@ -258,7 +259,8 @@ def doubts(looked: Sequence[Looked]) -> list[Remark]:
     """Remarks on columns that are used but may not be meant so, all of a kind in one."""
     free = [one.column for one in looked if not one.is_kept and one.dressed is None]
     uncut = [one for one in looked if not one.is_kept and one.rule is None and not is_identifier(one.column)]
-    dresses = [(one.column.name, dress) for one in uncut if one.dressed for dress in one.dressed.marks]
+    many = [one for one in uncut if len(one.column.values) > PLAIN_STATES]
+    dresses = [(one.column.name, dress) for one in many if one.dressed for dress in one.dressed.marks]
     dresses = [(name, dress) for name, dress in dresses if not SUSPECTS.issuperset(dress.texts or "x")]  # hinted at
     plain = [one.column for one in uncut if one.dressed is None]
     by_index = [one.column for one in looked if one.rule and one.column.numbers is None and one.column.values]

@@ -81,6 +81,9 @@ def numbers_in(texts, **writing):
         (["<0.5", "≥100", "7"], {"below": "limit"}, [0.5, 100, 7]),
         (["<0.5", "<1", ">100", "0.7"], {"below": "lowest"}, [-np.inf, -np.inf, np.inf, 0.7]),
         (["90+", "100 +", "18"], {"below": "limit"}, [90, 100, 18]),
+        (["<-5", "3"], {"below": "half"}, [-7.5, 3]),
+        (["1e200 %", "5 %"], {}, None),
+        (["9,9e999", "1,5"], {"decimal": ","}, None),
         (["< 0,5", "7,25"], {"below": "half", "decimal": ","}, [0.25, 7.25]),
         (["1,5", "2,5"], {"semicolons": True}, [1.5, 2.5]),
         (["1.000,5", "2.000"], {"semicolons": True}, [1000.5, 2000]),
@@ -189,6 +192,13 @@ def test_rules_do_not_cut_such_texts(read, rule):
     error = refusal(read, {"a": COMMAS, "b": ["0", "1"] * 20}, discretise=rule)
     assert "column 'a' has numbers with a decimal comma ('0,0' in row 1 of the data" in str(error)
     assert read({"a": COMMAS, "b": ["0", "1"] * 20}, decimal=",", discretise=rule).arities[0] in (2, 3)
+
+
+def test_the_alphabet_does_not_cut_a_few_of_them_either(read):
+    few = {"a": [f"{i},5" for i in (1, 2, 3, 10, 20, 30)] * 4}
+    assert "numbers with a decimal comma" in str(refusal(read, few, discretise="paper"))
+    assert read(few, decimal=",", discretise="paper").states[0] == ("<=11.5", ">11.5")
+    assert read(few, discretise="quantile:3").arities[0] == 6
 
 
 def test_where_a_semicolon_separates_columns_commas_are_decimal(read):
