@@ -1,7 +1,8 @@
 """Data: read, check, discretise, encode and fingerprint records of discrete variables.
 
 A source (`file`, `other_files`, `given`) gives columns of distinct texts and codes; `encode.prepare` takes them through
-`missing`, `treatment` and `states` to a `Dataset`; `encode.measured` makes `Numbers` of them.
+`missing`, `dressed`, `treatment` and `states` to a `Dataset`; `encode.measured` makes `Numbers` of them, and
+`description.described` tells what they hold.
 """
 
 from extbnsl.data.dataset import Dataset, Numbers, distinct_rows
