@@ -90,6 +90,8 @@ def describe(
     names: collections.abc.Sequence[str] | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
+    skip_lines: str | int | None = None,
+    comment: str | None = None,
     missing: str = "refuse",
     na: str | collections.abc.Sequence[str] | None = None,
     decimal: str | None = None,

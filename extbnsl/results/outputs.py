@@ -72,7 +72,9 @@ def described(
     bare = Described(network, cost, strengths=known, knowledge=claim.knowledge)
     if isinstance(problem, Dataset):
         tables = fit(network, problem, smoothing) if parameters else None
-        return replace(bare, states=problem.states, tables=tables, counts=state_counts(problem), treated=problem.treated)
+        return replace(
+            bare, states=problem.states, tables=tables, counts=state_counts(problem), treated=problem.treated
+        )
     if isinstance(problem, Numbers):
         from extbnsl.networks.gaussian import regressions
 
