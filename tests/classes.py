@@ -42,6 +42,7 @@ def allows(knowledge, names, graph):
         and not arcs & set(knowledge.forbidden)
         and (not pairs or all(frozenset(arc) in pairs for arc in arcs))
         and not any(child in knowledge.roots or parent in knowledge.leaves for parent, child in arcs)
+        and not any(set(arc) <= set(group) for arc in arcs for group in knowledge.apart)
         and all(times.get(parent, -1) <= times.get(child, len(names)) for parent, child in arcs)
     )
 

@@ -12,7 +12,7 @@ enumeration can go on.
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,7 +210,7 @@ class _Counting:
         places = self._marked(level, last=True) if level.places is None else level.places
         found = replace(found, level=replace(level, places=places))
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
-        shared = size, places, level.alive, (level.below, level.here), self.rules, table, list[Space]()
+        shared = size, places, level.alive, (level.below, level.here), self.rules, _Counted(table, [])
         most, told = min(self.at_once, JUDGED_BYTES // (candidate * size)), (level.size, COUNT, 0, 1)
         waiting: list[Candidates] = []
         for lo, hi, candidates in self._each(_count_and_judge, found.parts, total, most, shared, told):
@@ -228,7 +228,7 @@ class _Counting:
         """T of ever more of the varsets one larger that are needed."""
         table, joint = self.problem.table, level.joint
         assert joint is not None, "a column to count into"
-        shared = level.size + 1, level.places, level.here, self.rules, table, list[Space]()
+        shared = level.size + 1, level.places, level.here, self.rules, _Counted(table, [])
         told = level.size, COUNT, 0, 1
         total = joint.column.array().shape[0]
         for lo, hi, own in self._each(_count_joint, joint.rows, total, self.at_once, shared, told):
@@ -316,6 +316,21 @@ class _Counting:
         return some
 
 
+class _Counted(NamedTuple):
+    """What varsets are counted by: the table; spaces: those of tasks that have ended."""
+
+    table: "CountingTable | Moments"
+    spaces: list[Space]
+
+    def space(self, size: int, light: int = 0) -> Space:
+        """One of the spaces, which no other task has until it gives it back, or a new one: see `counting_space`."""
+        assert isinstance(self.table, CountingTable), "columns of states have rows to count"
+        try:
+            return self.spaces.pop()
+        except IndexError:
+            return counting_space(self.table, size, light)
+
+
 # Kernels as tasks: other processes find a function by its name; of a kernel they would get the code, to compile.
 
 
@@ -342,35 +357,25 @@ def _count_joint(
     places: NDArray[np.uint64],
     below: Counts,
     rules: Rules,
-    table: "CountingTable | Moments",
-    spaces: list[Space],
+    counted: _Counted,
 ) -> NDArray[np.float64]:
-    """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less; spaces: those of
-    tasks that have ended."""
-    own = np.empty(hi - lo if rules.form is None else (hi - lo, figures_of(rules.form, size)))
+    """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
+    table, own = counted.table, np.empty(hi - lo if rules.form is None else (hi - lo, figures_of(rules.form, size)))
     if not isinstance(table, CountingTable):
         from extbnsl.scores.determinants import determine
 
         determine(size, lo, places, rules.binomials, table, own)
         return own
     if rules.form is None:
-        space = _space(spaces, table, size)
+        space = counted.space(size)
         count(size, lo, places, rules.binomials, space, own)
     else:
         from extbnsl.scores.tallies import LIGHT, fill
 
-        space = _space(spaces, table, size, LIGHT)
+        space = counted.space(size, LIGHT)
         fill(size, lo, places, below, rules.binomials, space, rules.form, own)
-    spaces.append(space)
+    counted.spaces.append(space)
     return own
-
-
-def _space(spaces: list[Space], *given: Any) -> Space:
-    """One of the spaces, which no other task has then, or a new one."""
-    try:
-        return spaces.pop()
-    except IndexError:
-        return counting_space(*given)
 
 
 def _count_and_judge(
@@ -381,14 +386,13 @@ def _count_and_judge(
     alive: NDArray[np.uint64],
     counts: tuple[Counts, Counts],
     rules: Rules,
-    table: "CountingTable | Moments",
-    spaces: list[Space],
+    counted: _Counted,
 ) -> Candidates:
     """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
 
     places: of the varsets of `size`; counts: of level size - 2 and of level size - 1, to which `alive` belongs.
     """
-    joint = _count_joint(lo, hi, size, places, counts[1], rules, table, spaces)
+    joint = _count_joint(lo, hi, size, places, counts[1], rules, counted)
     found: Candidates = judge_last(lo, hi, size, alive, (*counts, Counts(places, joint)), rules)
     return found
 
