@@ -104,7 +104,7 @@ HOMES = {
     "MOST_NETWORKS": "verify.complete",
     "MOST_OF_PART": "results.reading",
     "MOST_SHARE": "search.layers",
-    "MOST_VARIABLES": "cli.session",
+    "session.MOST_VARIABLES": "cli.session",
     "NODE_NS": "proof.trials",
     "PAGES_HELD": "files.shelf",
     "PASSED": "parents.exhaustive.problem",

@@ -251,7 +251,7 @@ def _without_numbers(columns: Sequence[Column], source: str, rows: NDArray[np.in
 
     dressed = [(column, dress_of(column, rows)) for column in columns]
     remarks = of_dresses((column.name, dress) for column, found in dressed if found for dress in found.marks)
-    texts = [column for column, found in dressed if found is None]
+    texts = [column for column, found in dressed if found is None or not found.marks]
     return refusal(source, [*remarks, *([_of_texts(texts, rows)] if texts else [])])
 
 
