@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from extbnsl.solver.opening import Request
 
 STOPPED = 10  # the exit code of what can go on
-MOST_VARIABLES = 250  # of which networks are proved now and then
+SELDOM_PROVED = 250  # of which networks are proved now and then
 MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
 
@@ -74,7 +74,7 @@ def new_run(
 
 def _too_many(variables: int, source: str) -> tuple[str, ...]:
     """A sentence if a network of so many variables is seldom proved."""
-    if variables <= MOST_VARIABLES:
+    if variables <= SELDOM_PROVED:
         return ()
     better = f"'extbnsl approximate {shlex.quote(source)} --time T' finds better networks in the same time, unproved."
     return (f"{variables:,} variables are many: if solve does not prove the network, {better}",)

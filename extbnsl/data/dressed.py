@@ -145,7 +145,7 @@ def dress_of(column: Column, rows: NDArray[np.int64] | None = None) -> Dressed |
     )
     found = tuple(_dress(column, rows, mark, texts, at) for mark, texts, at in marks if at)
     fractions = any((_read(part.number, conventions) or 0.0) % 1.0 for _, part in known)
-    return Dressed(found, fractions)
+    return Dressed(found, fractions) if found else None
 
 
 def are_dates(texts: Sequence[str]) -> bool:

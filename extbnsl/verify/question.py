@@ -15,19 +15,8 @@ SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.
 OUTCOME = ("status", "order-optimal")  # what came of it
 DATA_PARTS = (
-    *(
-        "header",
-        "delimiter",
-        "skip-lines",
-        "comment",
-        "missing",
-        "na",
-        "decimal",
-        "thousands",
-        "unit",
-        "below-detection",
-    ),
-    *("columns", "drop", "discrete", "discretise", "arities"),
+    *("header", "delimiter", "skip-lines", "comment", "missing", "na", "decimal", "thousands", "unit"),
+    *("below-detection", "columns", "drop", "discrete", "discretise", "arities"),
 )
 EVERY = "data-options"  # all of these together
 KEYS = (

@@ -70,9 +70,9 @@ def test_local_scores_have_no_columns(here, capsys):
 
 
 def test_many_variables_are_pointed_to_approximate(sizes, capsys):
-    sizes({"session.MOST_VARIABLES": 4})
+    sizes(SELDOM_PROVED=4)
     assert main(["solve", "data.csv", "--quiet"]) == 0
     assert "approximate" not in capsys.readouterr().err
-    sizes({"session.MOST_VARIABLES": 3})
+    sizes(SELDOM_PROVED=3)
     assert main(["solve", "data.csv", "--quiet"]) == 0
     assert "4 variables are many: if solve does not prove" in capsys.readouterr().err

@@ -504,7 +504,7 @@ def test_warnings_are_told_and_kept():
 
 
 def test_names_and_states_that_bif_spells_in_another_way_are_counted():
-    dataset = from_array([[0, 0], [1, 1], [2, 1], [3, 1]] * 9, ["年齢", "b"], discretise="年齢=mean")
+    dataset = from_array([[0, 0], [1, 0], [2, 1], [3, 1], [3, 0]] * 9, ["年齢", "b"], discretise="年齢=mean")
     events = []
     result = solve(dataset, observer=events.append, threads=1)
     (warning,) = result.warnings
