@@ -28,7 +28,7 @@ from extbnsl.data.states import (
     settled,
 )
 from extbnsl.data.text import Reading
-from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, declare, selected
+from extbnsl.data.treatment import LARGEST_ARITY, PLAIN_STATES, Treatment, check_there, declare, selected
 
 
 def described(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Description:
@@ -69,7 +69,9 @@ def _notes(looked: Sequence[Looked], now: Sequence[Column], wanted: Treatment) -
     faulty = {name for remark in refused for name in remark.names}
     doubtful = doubts([one for one in looked if one.column.name not in faulty])
     constant = of_constant([column.name for column in now if len(column.values) == 1])
-    equal = of_equal(now) if now else []
+    few = [column for column in now if len(column.values) <= LARGEST_ARITY]
+    codes = np.column_stack([column.codes.astype(np.uint16) for column in few]) if few else None
+    equal = [] if codes is None else of_equal([column.name for column in few], codes)
     places = defaultdict[str, list[int]](list)
     for j, one in enumerate(looked):
         places[one.column.name].append(j)

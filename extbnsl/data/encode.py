@@ -64,7 +64,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         states.append(labels)
         if len(labels) == 1:
             constant.append(column.name)
-    remarks = (*hints(in_order), *of_constant(constant), *of_equal(settled))
+    remarks = (*hints(in_order), *of_constant(constant), *of_equal(names, codes))
     warnings += tuple(remark.sentence() for remark in remarks)
     return Dataset(tuple(names), tuple(states), codes, source, warnings, treated=treated)
 
@@ -161,33 +161,42 @@ def chosen_records(
 
 EQUAL_RECORDS = 20  # from which on equal columns are no accident,
 LEAST_OTHERS = 5  # if so many of them do not have the commonest value
+HEAD = 256  # records that tell most columns apart
 
 
-def equal_columns(columns: Sequence[Column]) -> list[list[str]]:
-    """Groups of names of columns that divide the records alike, whatever their states are called: two or more each.
+def equal_columns(codes: NDArray[np.uint16]) -> list[list[int]]:
+    """Groups of columns of codes (N, n) that divide the records alike, whatever their states are called: two or more
+    each, by their places.
+
     Left out are columns that are nearly constant, which are equal by chance, and those in which each record has a value
-    of its own. O(N n)."""
-    records = len(columns[0].codes)
-    alike = defaultdict[tuple[int, int], list[Column]](list)
-    for column in columns:
-        if 1 < len(column.values) < records and records >= EQUAL_RECORDS:
-            # Where the value of the next record is the same: equal for columns that divide the records alike.
-            alike[len(column.values), hash((column.codes[1:] == column.codes[:-1]).tobytes())].append(column)
-    groups = list[list[str]]()
-    for candidates in alike.values():
-        if len(candidates) > 1:
-            same = defaultdict[bytes, list[str]](list)
-            common = int(weights(candidates[0]).max())  # the same in all that divide the records alike
-            for column in candidates if records - common >= LEAST_OTHERS else ():
-                same[_division(column)].append(column.name)
-            groups += [names for names in same.values() if len(names) > 1]
+    of its own. O(N n).
+    """
+    records = len(codes)
+    if records < EQUAL_RECORDS:
+        return []
+    # Where the value of the next record is the same: equal for columns that divide the records alike.
+    head = codes[:HEAD]
+    same = np.ascontiguousarray((head[1:] == head[:-1]).T)
+    alike = defaultdict[bytes, list[int]](list)
+    for j, key in enumerate(same.view(f"V{same.shape[1]}").ravel().tolist()):
+        alike[key].append(j)
+    groups = list[list[int]]()
+    for candidates in (own for own in alike.values() if len(own) > 1):
+        equal = defaultdict[bytes, list[int]](list)
+        for j in candidates:
+            if (division := _division(codes[:, j])) is not None:
+                equal[division].append(j)
+        groups += [own for own in equal.values() if len(own) > 1]
     return groups
 
 
-def _division(column: Column) -> bytes:
-    """A digest of which records have the same value, whatever it is. O(N + d log d) for d values."""
-    codes, records = column.codes, len(column.codes)
-    first = np.full(len(column.values) + 1, records)  # the last is for the code -1
+def _division(codes: NDArray[np.uint16]) -> bytes | None:
+    """A digest of which records have the same code, whatever it is; None if nearly all have, or none. O(N + d log d)
+    for codes below d."""
+    counts, records = np.bincount(codes), len(codes)
+    if records - counts.max() < LEAST_OTHERS or counts.max() == 1:
+        return None
+    first = np.full(len(counts), records)
     for start in reversed(range(0, records, PIECE)):
         part = codes[start : start + PIECE]
         first[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)  # of several assignments the last one stays
@@ -199,16 +208,16 @@ def _division(column: Column) -> bytes:
     return digest.digest()
 
 
-def of_equal(columns: Sequence[Column]) -> list[Remark]:
+def of_equal(names: Sequence[str], codes: NDArray[np.uint16]) -> list[Remark]:
     """The remark on columns that divide the records alike, if there are any."""
-    groups = equal_columns(columns)
+    groups = [[names[j] for j in group] for group in equal_columns(codes)]
     if not groups:
         return []
-    spare = [name for names in groups for name in names[1:]]
+    spare = [name for own in groups for name in own[1:]]
     more = f" (and {len(groups) - 1} more group{'s' if len(groups) > 2 else ''})" if len(groups) > 1 else ""
     what = f"columns {listed(groups[0])}{more} divide the records alike, as copies do, so each tells all of the others"
     advice = ("leave out all but one of them", dropped(spare), ", unless that is meant")
-    return [Remark(tuple(name for names in groups for name in names), (what,), advice)]
+    return [Remark(tuple(name for own in groups for name in own), (what,), advice)]
 
 
 def of_constant(names: Sequence[str]) -> list[Remark]:

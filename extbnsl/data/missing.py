@@ -144,8 +144,9 @@ def hints(columns: Sequence[Column]) -> list[Remark]:
             continue
         for text in SUSPECTS.intersection(column.values):
             suspect[(text,)].append(column.name)
-        if column.numbers is not None:
-            if codes := missing_codes(column.numbers):
+        if (numbers := column.numbers) is not None:
+            is_usual = numbers[0] >= 0.0 and numbers[-1] < LEAST_CERTAIN
+            if not is_usual and (codes := missing_codes(numbers)):
                 suspect[tuple(column.values[i] for i in codes)].append(column.name)
         elif 1 < len(column.values) <= MOST_STATES:
             for how, texts in _spelled_alike(column.values):

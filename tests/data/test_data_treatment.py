@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.data import Reading, measured, read_file
-from extbnsl.data.column import column_of_texts, ordered
 from extbnsl.data.encode import equal_columns
 from extbnsl.data.missing import missing_codes
 from extbnsl.data.reading import read_csv
@@ -272,18 +271,22 @@ def test_equal_columns_are_those_that_divide_the_records_alike(seed, records, co
     for j in range(1, columns):
         if rng.random() < 0.6:
             table[:, j] = rng.permutation(3)[table[:, rng.integers(0, j)]]
-    texts = [ordered(column_of_texts(f"v{j}", [f"s{value}" for value in own])) for j, own in enumerate(table.T)]
     alike = [
-        {
-            f"v{k}"
-            for k in range(columns)
-            if len(set(zip(own, table[:, k], strict=True))) == len(set(own)) == len({*table[:, k]})
-        }
+        {k for k in range(columns) if len({*zip(own, table[:, k], strict=True)}) == len({*own}) == len({*table[:, k]})}
         for own in table.T.tolist()
     ]
-    expected = {frozenset(names) for names in alike if len(names) > 1}
-    odd = {f"v{j}" for j, own in enumerate(table.T) if records - np.bincount(own).max() < 5}
-    assert set(map(frozenset, equal_columns(texts))) == {names for names in expected if not names & odd}
+    odd = {j for j, own in enumerate(table.T) if records - np.bincount(own).max() < 5}
+    expected = {frozenset(places) for places in alike if len(places) > 1 and not places & odd}
+    assert set(map(frozenset, equal_columns(table.astype(np.uint16)))) == expected
+
+
+def test_columns_that_differ_late_are_not_equal():
+    table = np.tile(np.array([[0, 0, 1], [1, 1, 0], [0, 0, 1]], np.uint16), (200, 1))
+    assert equal_columns(table) == [[0, 1, 2]]
+    table[-1, 1] = 1
+    assert equal_columns(table) == [[0, 2]]
+    assert equal_columns(table[:19]) == []
+    assert equal_columns(np.column_stack([np.arange(30), np.arange(30)]).astype(np.uint16)) == []
 
 
 def test_equal_columns_are_told_once(read):
