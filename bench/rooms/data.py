@@ -6,13 +6,14 @@ from extbnsl.core.data_options import DataOptions
 from extbnsl.data import Reading, distinct_rows, prepare
 from extbnsl.data.given import made_of_array
 from extbnsl.data.table import parse
+from extbnsl.data.text import Lines
 
 
 def _parse(tiny: bool) -> Work:
     dataset = inputs.dataset(*((5, 50) if tiny else (40, 20_000)), states=3)
     lines = [",".join(dataset.names), *(",".join(map(str, row)) for row in dataset.codes.tolist())]
     text = "\n".join(lines).encode()
-    return Work(parse, [([text], ",", "generated", Reading())], dataset.codes.size)
+    return Work(parse, [([text], ",", Lines("generated"), Reading())], dataset.codes.size)
 
 
 def _array(tiny: bool) -> Work:
