@@ -55,7 +55,8 @@ def approximate(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
@@ -80,7 +81,8 @@ def best_first(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> collections.abc.Iterator[CostedNetwork]: ...
@@ -101,8 +103,8 @@ def describe(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
-    arities: str | os.PathLike[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     records: int | None = None,
     weights: str | None = None,
 ) -> list[dict[str, typing.Any]]: ...
@@ -132,7 +134,8 @@ def k_best(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> KBestResult: ...
@@ -168,7 +171,8 @@ def learn(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
@@ -195,7 +199,8 @@ def order(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
@@ -216,8 +221,8 @@ def read_csv(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
-    arities: str | os.PathLike[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     records: int | None = None,
     weights: str | None = None,
 ) -> Dataset: ...
@@ -238,8 +243,8 @@ def read_data(
     columns: str | collections.abc.Sequence[str] | None = None,
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
-    discretise: str | collections.abc.Sequence[str] | None = None,
-    arities: str | os.PathLike[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
     records: int | None = None,
     weights: str | None = None,
 ) -> Dataset: ...
@@ -265,6 +270,7 @@ class BayesianNetworkLearner(_Learner):
         missing: str = "refuse",
         na: str | collections.abc.Sequence[str] | None = None,
         discrete: str | collections.abc.Sequence[str] | None = None,
-        discretise: str | collections.abc.Sequence[str] | None = None,
+        discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+        states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
         progress: bool | collections.abc.Callable[[typing.Any], None] = False,
     ) -> None: ...

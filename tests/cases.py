@@ -8,7 +8,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import Dataset, Numbers, prepare
-from extbnsl.data.given import made_of_array, made_of_frame
+from extbnsl.data.given import given
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.scores.local import local_scores
@@ -29,12 +29,12 @@ def places_of(present):
 
 def from_array(array, names=None, **options):
     """The data set in an array, by `DataOptions`."""
-    return made_of_array(prepare, array, names, DataOptions(**options))
+    return given(array, names).made(prepare, DataOptions(**options))
 
 
 def from_dataframe(frame, **options):
     """The data set in a data frame, by `DataOptions`."""
-    return made_of_frame(prepare, frame, DataOptions(**options))
+    return given(frame).made(prepare, DataOptions(**options))
 
 
 def random_dataset(rng, n, records, largest_arity=4):

@@ -13,7 +13,7 @@ from extbnsl.run import directory as directory_module
 CLAIM = {"score": "mdl", "max_parents": 3}
 METHODS = Methods("static", ancestral=False, path_extension=False, parent_graph="layered", seed=5).document()
 OPTIONS = CLAIM | METHODS
-DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
+DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "states": None}
 BUDGETS = {"memory": 1 << 30, "disk": None, "threads": 1, "compress": False}
 
 

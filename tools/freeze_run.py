@@ -41,7 +41,7 @@ VARIABLES = 18
 RECORDS = 60
 SEED = 11
 LAYERS = 2  # that are complete when the run is stopped, in the middle of the next one
-DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
+DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "states": None}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ from bench import inputs
 from bench.work import Benchmark, Work
 from extbnsl.core.data_options import DataOptions
 from extbnsl.data import Reading, distinct_rows, prepare
-from extbnsl.data.given import made_of_array
+from extbnsl.data.given import given
 from extbnsl.data.table import parse
 from extbnsl.data.text import Lines
 
@@ -18,7 +18,7 @@ def _parse(tiny: bool) -> Work:
 
 def _array(tiny: bool) -> Work:
     dataset = inputs.dataset(*((5, 50) if tiny else (40, 20_000)), states=3)
-    return Work(made_of_array, [(prepare, dataset.codes, None, DataOptions())], dataset.codes.size)
+    return Work(given(dataset.codes).made, [(prepare, DataOptions())], dataset.codes.size)
 
 
 def _distinct(tiny: bool) -> Work:
@@ -28,6 +28,6 @@ def _distinct(tiny: bool) -> Work:
 
 BENCHMARKS = (
     Benchmark("data.table.parse", "cell", _parse),
-    Benchmark("data.given.made_of_array", "cell", _array),
+    Benchmark("data.given.given", "cell", _array),
     Benchmark("data.dataset.distinct_rows", "cell", _distinct),
 )

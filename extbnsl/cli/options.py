@@ -54,7 +54,7 @@ def read_problem(
             problem: Any = read_scores(path, reading)
         else:
             usual = measured if is_of_numbers(score) else prepare
-            problem = read_file(make or usual, path, DataOptions(**given), reading)
+            problem = read_file(make or usual, path, DataOptions(**DataOptions.renamed(given)), reading)
     return problem, replace(budgets, spent=time.monotonic() - began)
 
 
@@ -267,8 +267,8 @@ def data_options(options: argparse.Namespace) -> dict[str, Any]:
 def remembered(given: argparse.Namespace) -> Remembered:
     """What `resume` needs to read the input again, to have the same budgets and to draw the network."""
     data, plot = data_options(given), getattr(given, "plot", None)
-    if data["arities"] is not None:
-        data["arities"] = os.path.abspath(data["arities"])
+    if data["states"] is not None:
+        data["states"] = os.path.abspath(data["states"])
     return Remembered(
         input=absolute(given.data),
         data_options=data,

@@ -43,7 +43,7 @@ def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]
     kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
     kinds = dict.fromkeys(declared(DataOptions), str) | {"header": bool, "records": Annotated[int, Within(1)]}
     try:
-        return decode_some(kinds, kept)
+        return decode_some(kinds, DataOptions.renamed(kept) if isinstance(kept, dict) else kept)
     except Misfit:
         sentence = f"The 'data_options' of {result} are none of extbnsl's; give a solve's result."
         raise RunDirectoryError(sentence) from None
@@ -150,7 +150,7 @@ def _log_likelihoods(given: argparse.Namespace, document: Mapping[str, Any]) -> 
     _check_records(training, kind, file, "--training data")
     network = Network.from_names(training.names, document["parents"])
     if kind is Dataset:  # which is compared with the new records as they stand
-        how |= {"discrete": "all", "discretise": None, "arities": None}
+        how |= {"discrete": "all", "discretise": None}
         raw = _records(file, how, kind, score)
     with advice_for_new_records():
         new = _records(given.data, _of_new(how, training.names), kind, score)

@@ -112,7 +112,7 @@ class DataOptions(Options):
         Option("take these columns as they are, however many states they have", "COLUMN,...|all", repeated=True),
     ] = None
     discretise: Annotated[
-        Texts | None,
+        Texts | Mapping[str, str] | None,
         Option(
             "cut continuous columns, or the one that is named: mean, quantile:k, width:k, or paper (at the mean, and "
             "columns of more than four states too)",
@@ -121,10 +121,14 @@ class DataOptions(Options):
             repeated=True,
         ),
     ] = None
-    arities: Annotated[
-        str | PathLike[str] | Mapping[str, int] | None,
+    states: Annotated[
+        str | PathLike[str] | Mapping[str, int | Sequence[str]] | None,
         Option(
-            "a file of declared numbers of states", "FILE", default="the states that occur", given=str | PathLike[str]
+            "states that columns have, whether they occur or not, in their order: a file in YAML or JSON (column: a "
+            "list of states, or their number), or of a line of names and a line of numbers",
+            "FILE",
+            default="the states that occur",
+            aliases=("arities",),
         ),
     ] = None
     records: Annotated[int | None, Option("use the first N records alone", "N", least=1, default="all")] = None
@@ -136,4 +140,4 @@ class DataOptions(Options):
     ] = None
 
 
-OF_FILES = ("header", "delimiter", "skip_lines", "comment", "arities", "records")
+OF_FILES = ("header", "delimiter", "skip_lines", "comment", "records")

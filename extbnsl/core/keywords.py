@@ -19,7 +19,13 @@ from extbnsl.core.options import Declared, union_of
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 WIDTH = 120 - 8  # of a paragraph in a docstring, without its margin
-NAMES_OF_TYPES = {"PathLike": "path-like", "Sequence": "sequence of str", "Callable": "callable", "Path": "path-like"}
+NAMES_OF_TYPES = {
+    "PathLike": "path-like",
+    "Sequence": "sequence of str",
+    "Callable": "callable",
+    "Path": "path-like",
+    "Mapping": "dict",
+}
 
 
 def without(options: Mapping[str, Declared], *names: str) -> dict[str, Declared]:
@@ -40,6 +46,7 @@ def described(*groups: Mapping[str, Declared]) -> Callable[[type[T]], type[T]]:
 def keywords(*groups: Mapping[str, Declared]) -> Callable[[Function], Function]:
     """Let a function that takes **options have a keyword for each of these."""
     options = _together(groups)
+    names = {alias: one.name for one in options.values() for alias in one.option.aliases}
 
     def decorated(function: Function) -> Function:
         own = inspect.signature(function)
@@ -53,7 +60,7 @@ def keywords(*groups: Mapping[str, Declared]) -> Callable[[Function], Function]:
         @functools.wraps(function)
         def called(*arguments: Any, **given: Any) -> Any:
             try:
-                bound = signature.bind(*arguments, **given)
+                bound = signature.bind(*arguments, **{names.get(name, name): value for name, value in given.items()})
             except TypeError as error:
                 raise TypeError(f"{function.__name__}() {error}") from None
             bound.apply_defaults()

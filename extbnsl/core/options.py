@@ -34,7 +34,7 @@ class Option:
     off: of a switch that is on, what the option --no-NAME does.
     parse: what makes its value of what is given, such as bytes of '8GiB'; it gets the name too.
     given: the types that callers in Python may give, where these are not that of the field.
-    aliases: other names on the command line.
+    aliases: other names.
     repeated: whether the command line takes it several times, each with texts with commas between them.
     """
 
@@ -140,6 +140,12 @@ class Options:
     def document(self) -> dict[str, Any]:
         """The fields as JSON values."""
         return dataclasses.asdict(typing.cast(Any, self))
+
+    @classmethod
+    def renamed(cls, document: Mapping[str, Any]) -> dict[str, Any]:
+        """A `document` in which each option has its own name, where it had an alias."""
+        names = {alias: name for name, one in declared(cls).items() for alias in one.option.aliases}
+        return {names.get(name, name): value for name, value in document.items()}
 
     @classmethod
     def completed(cls, document: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, dropped
 from extbnsl.data.dataset import LARGEST_NUMBER
 
+States = int | tuple[str, ...]  # declared of a column: how many, or their names in their order
+LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
 PIECE = 1 << 16  # codes looked up at a time: numpy makes eight bytes of each for that
 
 LOOKED_AT = 256  # values that show whether a column of texts may have numbers

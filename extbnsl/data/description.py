@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from extbnsl.core.sentences import asking
-from extbnsl.data.column import Column, has_fractions, listed, ordered, weights
+from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, ordered, weights
 from extbnsl.data.dataset import STATES_LISTED, Described, Description, Note
-from extbnsl.data.encode import in_numbers, of_constant, of_equal
-from extbnsl.data.missing import hints, mark_missing
+from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal
+from extbnsl.data.missing import hints
 from extbnsl.data.remarks import Remark, columns_told
 from extbnsl.data.states import (
     Looked,
@@ -28,7 +28,7 @@ from extbnsl.data.states import (
     settled,
 )
 from extbnsl.data.text import Reading
-from extbnsl.data.treatment import LARGEST_ARITY, PLAIN_STATES, Treatment, check_there, declare, selected
+from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
 
 
 def described(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Description:
@@ -45,13 +45,10 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
     looked, reads = list[Looked](), list[str]()
     for column in used:
         reading.check_time(source)
-        marked = mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers_in(column.name))
+        marked = marked_as(replace(column, codes=column.codes[: wanted.records]), wanted, source)
         in_order, how = in_numbers(ordered(marked), wanted)
         looked.append(look(in_order, wanted))
         reads.append(how)
-    if wanted.arities:
-        declared = declare([one.column for one in looked], wanted.arities, source)
-        looked = [look(column, wanted) for column in declared]
     now = settled(looked)
     notes = _notes(looked, now, wanted)
     rows = [_row(*each) for each in zip(looked, now, reads, strict=True)]

@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, weights
@@ -18,7 +17,7 @@ from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Numbers
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
 from extbnsl.data.text import Reading
-from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, declare, selected
+from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
 
 Made = TypeVar("Made", Dataset, Numbers, Description)
 Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare`, `measured` and `described` are
@@ -28,12 +27,12 @@ UNLIMITED = Reading(memory=0)  # of what is in memory already
 def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Dataset:
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
-    First the choice of columns and of records, then missing values, then each record as often as its weight says, then
-    what texts of numbers mean and the order of states, then declared arities (which are levels, and exempt a column
-    from what follows), then intervals, then codes. Duplicate records stay: each is a record. A constant column stays,
-    with a warning. Raises InputError as `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and
-    `settle_states` do, and for no columns, no records and names that are empty or occur twice, BudgetError if the time
-    of `reading` is up. O(N n).
+    First the choice of columns and of records, then declared states (which are levels, and exempt a column from what
+    follows but missing values and weights), then missing values, then each record as often as its weight says, then
+    what texts of numbers mean and the order of states, then intervals, then codes. Duplicate records stay: each is a
+    record. A constant column stays, with a warning. Raises InputError as `selected`, `with_states`, `settle_missing`,
+    `without_weights`, `repeated` and `settle_states` do, and for no columns, no records and names that are empty or
+    occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
     complete, warnings, rows = chosen_records(columns, source, wanted, reading)
     in_order, treated = list[Column](), dict[str, str]()
@@ -43,8 +42,6 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         in_order.append(own)
         if how:
             treated[own.name] = how
-    if wanted.arities:
-        in_order = declare(in_order, wanted.arities, source)
     settled: Sequence[Column] = in_order
     if wanted.rules or any(len(column.values) > PLAIN_STATES for column in in_order):
         from extbnsl.data.states import settle_states
@@ -149,14 +146,22 @@ def chosen_records(
     marked = list[Column]()
     for column in columns:
         reading.check_time(source)
-        marked.append(
-            mark_missing(replace(column, codes=column.codes[: wanted.records]), wanted.markers_in(column.name))
-        )
+        marked.append(marked_as(replace(column, codes=column.codes[: wanted.records]), wanted, source))
     complete, of_missing, rows = settle_missing([*marked, *weights], wanted.missing, source, states)
     if weights:
         complete, times = repeated(complete[:-1], complete[-1], source, reading)
         rows = np.repeat(np.arange(len(times)) if rows is None else rows, times)
     return complete, of_missing, rows
+
+
+def marked_as(column: Column, wanted: Treatment, source: str) -> Column:
+    """The column with its missing values marked, and with the states that are declared for it."""
+    marked, states = mark_missing(column, wanted.markers_in(column.name)), wanted.states.get(column.name)
+    if states is None:
+        return marked
+    from extbnsl.data.declared import with_states
+
+    return with_states(marked, states, source)
 
 
 EQUAL_RECORDS = 20  # from which on equal columns are no accident,
@@ -234,7 +239,7 @@ def _refuse_states(wanted: Treatment) -> None:
     given = {
         Mention("discretise"): bool(wanted.rules),
         Mention("discrete"): wanted.discrete is None or bool(wanted.discrete),
-        Mention("arities"): bool(wanted.arities),
+        Mention("states"): bool(wanted.states),
         asking("missing", "state"): wanted.missing == "state",
     }
     for option, is_given in given.items():
@@ -326,23 +331,50 @@ def _times(column: Column, source: str) -> NDArray[np.int64]:
     texts = (*column.values, "")  # the last: no value
     times = np.array(list(map(_whole, texts)), np.int64)[column.codes]
     if (times < 0).any():
-        at = int((times < 0).argmax())
-        text = texts[column.codes[at]]
+        row = int((times < 0).argmax()) + 1
+        text = texts[column.codes[row - 1]]
+        what = f"the weight {text!r} in column '{column.name}', " if text else f"no weight in column '{column.name}': "
         raise InputError(
-            f"record {at + 1} of {source} has the weight {text!r} in column '{column.name}': give a whole number of at "
-            "least 0.",
+            f"record {row} of {source} has {what}{_refusal(text)}",
             option="weights",
             names=[column.name],
             value=text,
+            row=row,
         )
     return times
 
 
+def _refusal(text: str) -> str:
+    """Why a text is no weight, and what to do about it, as the end of a sentence."""
+    number = math.nan if "_" in text else _number(text)
+    if not text:
+        return "give a whole number of at least 0."
+    if math.isnan(number):
+        return "which is no number: give a whole number of at least 0."
+    if number < 0:
+        return "which is negative: give a whole number of at least 0."
+    if number >= LARGEST_WEIGHT:
+        return f"which is too large: divide the weights so that they sum to {MOST_RECORDS:,} at most."
+    return (
+        "which is not whole, and scores count records: scale the weights and round them, as round(w * k); their sum is "
+        "then taken for the number of records, so that a large k makes weak dependences look sure."
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+LARGEST_WEIGHT = 1e18
+
+
 def _whole(text: str) -> int:
     """The whole number that a text writes, -1 if it is none or too large."""
-    whole, _, fraction = text.strip().removeprefix("+").partition(".")
-    number = written_number(whole)
-    return -1 if number is None or fraction.strip("0") else number
+    number = math.nan if "_" in text else _number(text)
+    return int(number) if 0 <= number < LARGEST_WEIGHT and number.is_integer() else -1
 
 
 def _wrong_weights(sentence: str, name: str) -> InputError:

@@ -1,4 +1,5 @@
-"""Records that callers of Python give: data frames and arrays, at once or one call after another.
+"""Records that callers of Python give: data frames of any package, arrays, and Python's own dicts and lists, at once or
+one call after another.
 
 A fitted network sees new records later, in the columns that it knows, perhaps in another order and without one of them.
 """
@@ -8,172 +9,74 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from extbnsl.core.arguments import imported
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
-from extbnsl.core.sentences import asking
 from extbnsl.data.column import (
+    LARGEST_ARITY,
+    LARGEST_EXACT,
     Column,
     check_lengths,
     check_names,
     clean_name,
-    column_of_levels,
-    column_of_numbers,
-    column_of_texts,
     listed,
     narrowest,
 )
-from extbnsl.data.encode import UNLIMITED, Made, Make, prepare
+from extbnsl.data.encode import UNLIMITED, Made, Make
 from extbnsl.data.missing import mark_missing
 from extbnsl.data.text import Reading
-from extbnsl.data.treatment import LARGEST_ARITY, Treatment, treatment
+from extbnsl.data.treatment import Treatment, treatment
+from extbnsl.data.values import column_of_values
 from extbnsl.machine.workers import chunks
 
 ARRAY, FRAME = "<array>", "<dataframe>"
 PART = LARGEST_ARITY  # records that are read at a time as they stand: no column of them has too many states
-
-
-def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
-    """What `make`, which is `prepare` or `measured`, makes of a data frame, of pandas or of anything alike.
-
-    `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
-    integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
-    so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. Ordered categories are the states,
-    in their order, whether they occur or not; of other categories, those that occur. Raises InputError for names that
-    occur twice, and lengths that differ.
-    """
-    wanted = treatment(options)
-    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
-        raise InputError(f"{FRAME}: a {type(frame).__name__} has no columns: give a data frame.")
-    keys = list(frame.columns)
-    names = [clean_name(str(key)) for key in keys]
-    # Before a column is taken: for a name that occurs twice, a frame gives a frame.
-    check_names(names, FRAME)
-    columns = [column_of_series(name, frame[key], FRAME) for name, key in zip(names, keys, strict=True)]
-    check_lengths(columns, FRAME)
-    return make(columns, FRAME, wanted, UNLIMITED)
-
-
-def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | None, options: DataOptions) -> Made:
-    """What `make`, which is `prepare` or `measured`, makes of a 2-D array (N, n) of integers, booleans or floats.
-
-    The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is a missing
-    value. States must be whole numbers, unless they are to be cut or are discrete. `names` defaults to X0, X1, ...
-    Raises InputError for other shapes and dtypes, and if there are not as many names as columns.
-    """
-    wanted = treatment(options)
-    values = _checked(array)
-    if isinstance(names, str) or not isinstance(names, Iterable | None):
-        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
-    own = _numbered(values) if names is None else tuple(clean_name(str(name)) for name in names)
-    if len(own) != values.shape[1]:
-        found = f"{counted(len(own), 'name')} for {counted(values.shape[1], 'column')}"
-        raise InputError(f"names: {found} of the array: give one for each.")
-    if make is prepare and values.dtype.kind == "f" and not wanted.rules:
-        used = [wanted.uses(name) and not wanted.is_discrete(name) for name in own]
-        _refuse_fractions(values, own, np.array(used, dtype=np.bool_))
-    columns = [column_of_numbers(name, values[:, j], ARRAY) for j, name in enumerate(own)]
-    return make(columns, ARRAY, wanted, UNLIMITED)
-
-
-def column_of_series(name: str, series: Any, source: str, declared: bool = False) -> Column:
-    """The column of one series or sequence; the levels of ordered categories, and of others if all are `declared`, are
-    all its states."""
-    kind: Any = getattr(series, "dtype", None)
-    if getattr(kind, "ordered", False) or (declared and hasattr(kind, "categories")):
-        return column_of_levels(name, kind.categories, np.asarray(series.array.codes), source, "categories")
-    values = series.to_numpy() if hasattr(series, "to_numpy") else np.asarray(series)
-    if values.ndim != 1:
-        raise InputError(f"{source}: column '{name}' has {values.ndim} dimensions: give one value for each record.")
-    if values.dtype.kind in "biuf":
-        return column_of_numbers(name, values, source)
-    if values.dtype.kind in "mM":
-        raise InputError(f"{source}: column '{name}' has dates or times: remove it or make it a few states.")
-    # The text of NaN and of pandas.NA is a marker of missing values; that of None may be a state's name.
-    return column_of_texts(name, ["" if value is None else str(value).strip() for value in values.tolist()])
-
-
-def _checked(array: ArrayLike) -> NDArray[Any]:
-    """The array as numpy has it, two-dimensional and of a usable dtype."""
-    if isinstance(array, np.ma.MaskedArray):
-        raise InputError(f"{ARRAY} is a masked array: fill the masked values, with NaN if they are missing.")
-    values = _as_array(array, ARRAY)
-    if values.ndim == 0:
-        raise InputError(f"{array!r} is no data: give a data frame, or an array of records by variables.")
-    if values.ndim != 2:
-        raise InputError(f"{ARRAY} has {counted(values.ndim, 'dimension')}: give two, records by variables.")
-    if values.dtype.kind not in "biuf":
-        raise InputError(
-            f"{ARRAY} has the dtype {values.dtype}: give integers, or a pandas data frame (pandas.DataFrame(array)) "
-            "for texts."
-        )
-    return values
-
-
-def _as_array(data: Any, who: str) -> NDArray[Any]:
-    try:
-        return np.asarray(data)
-    except ValueError:
-        raise InputError(f"{who} is ragged: give every row the same number of values.") from None
-
-
-def _numbered(array: NDArray[Any]) -> tuple[str, ...]:
-    """The names of the columns of an array: X0, X1, ..."""
-    return tuple(f"X{j}" for j in range(array.shape[1]))
-
-
-def _refuse_fractions(values: NDArray[Any], names: Sequence[str], used: NDArray[np.bool_]) -> None:
-    """Raise InputError naming the first column with a number that is not whole, of those that are used."""
-    fractional = np.isfinite(values) & (values != np.trunc(values)) & used
-    columns = np.flatnonzero(fractional.any(axis=0))
-    if columns.size:
-        row, name = int(fractional[:, columns[0]].argmax()), names[columns[0]]
-        value = values[row, columns[0]]
-        raise InputError(
-            f"{ARRAY}: column '{name}' is continuous ({value} in row {row + 1})",
-            names=[name],
-            value=value,
-            row=row + 1,
-            advice=("give whole numbers for states, or cut it, such as with ", asking("discretise", "mean")),
-        )
+SHOWN = 60  # characters of what is no data
+NO_DATA = "give a data frame, or an array of records by variables"
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Columns of equal length under the names that networks have; `made_of_frame` takes it for a data frame.
+    """Columns under the names that networks have.
 
     keys: as the caller calls the columns, (n,).
     names: as networks call them, (n,).
-    framed: whether the caller has given a data frame.
-    whole: the array, if the caller has given one of numbers.
+    columns: what `column_of_values` takes, (n,), each of as many records.
+    records: number of records N.
+    framed: whether the caller has given names.
+    warnings: of what is left out.
     """
 
     keys: tuple[Any, ...]
     names: tuple[str, ...]
-    series: tuple[Any, ...]
+    columns: tuple[Any, ...]
     records: int
     framed: bool
-    whole: Any = None
+    warnings: tuple[str, ...] = ()
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names, as a data frame calls them."""
-        return self.names
+    def made(self, make: Make[Made], options: DataOptions) -> Made:
+        """What `make`, which is `prepare` or `measured`, makes of it; InputError for what cannot be used."""
+        wanted, source = treatment(options), FRAME if self.framed else ARRAY
+        made: Made = make(self.read(wanted, source, UNLIMITED), source, wanted, UNLIMITED)
+        return replace(made, warnings=(*self.warnings, *made.warnings))
 
-    def __getitem__(self, name: str) -> Any:
-        return self.series[self.names.index(name)]
-
-    def made(self, make: Make[Made], **options: Any) -> Made:
-        """What `make`, which is `prepare` or `measured`, makes of it with `DataOptions`; InputError for what
-        cannot be used."""
-        if self.whole is not None:
-            return made_of_array(make, self.whole, self.names, DataOptions(**options))
-        return made_of_frame(make, self, DataOptions(**options))
+    def read(self, wanted: Treatment, source: str, reading: Reading) -> list[Column]:
+        """The columns; those that nobody wants are empty. InputError for names that are empty or occur twice, for
+        lengths that differ, and as `column_of_values` does."""
+        check_names(self.names, source)
+        found = list[Column]()
+        for name, values in zip(self.names, self.columns, strict=True):
+            reading.check_time(source)
+            used = wanted.uses(name) or name == wanted.weights
+            found.append(column_of_values(name, values, source) if used else _unread(name, len(values)))
+        check_lengths(found, source)
+        return found
 
     def with_gaps(
-        self, make: Make[Made], filled: str | Mapping[str, str], **options: Any
+        self, make: Make[Made], options: DataOptions, filled: str | Mapping[str, str]
     ) -> tuple[Made, NDArray[np.bool_]]:
         """What `make` makes of it if every missing value were this text, or that of its column; and which values are
         missing, (N, n)."""
@@ -182,20 +85,18 @@ class Given:
         def make_whole(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Made:
             whole = []
             for column in columns:
-                marked = mark_missing(column, wanted.markers)
+                marked = mark_missing(column, wanted.markers_in(column.name))
                 gaps.append(marked.codes < 0)
                 text = filled if isinstance(filled, str) else filled[column.name]
                 whole.append(_filled(marked, text) if gaps[-1].any() else marked)
             return make(whole, source, wanted, reading)
 
-        return self.made(make_whole, **options), np.column_stack(gaps)
+        return self.made(make_whole, options), np.column_stack(gaps)
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""
         for start, end in chunks(self.records, most):
-            series = tuple(getattr(one, "iloc", one)[start:end] for one in self.series)
-            whole = None if self.whole is None else self.whole[start:end]
-            yield replace(self, series=series, records=end - start, whole=whole)
+            yield replace(self, columns=tuple(values[start:end] for values in self.columns), records=end - start)
 
     def in_order(self, names: Sequence[str], who: str, spare: str | None = None) -> "Given":
         """The columns that a network knows, in its order; `spare` is left out.
@@ -216,32 +117,159 @@ class Given:
             )
         own = self.names if self.framed else tuple(names)
         chosen = tuple(name for name in names if name != spare and name in own)
-        at = [own.index(name) for name in chosen]
-        whole = None if self.whole is None else self.whole[:, at]
-        return Given(chosen, chosen, tuple(self.series[i] for i in at), self.records, self.framed, whole)
+        return replace(self, keys=chosen, names=chosen, columns=tuple(self.columns[own.index(name)] for name in chosen))
 
 
-def given(data: Any) -> Given:
-    """What a caller gives: a data frame, or a 2-D array or lists of numbers or texts; InputError for others."""
-    if hasattr(data, "columns") and hasattr(data, "__getitem__"):
-        keys = tuple(data.columns)
-        names = tuple(clean_name(str(key)) for key in keys)
-        if len(set(names)) == len(keys):
-            return Given(keys, names, tuple(data[key] for key in keys), len(data), True)
-        made_of_frame(prepare, data, DataOptions())  # which says what is wrong with the names
+def given(data: Any, names: Sequence[str] | None = None, who: str = "data") -> Given:
+    """The columns of what a caller gives, called `who` in sentences.
+
+    A data frame of any package that narwhals knows, lazy ones too, or that speaks Arrow; a mapping of names to columns;
+    a list of mappings, one for each record, where a name that one lacks is a missing value; a structured array; a 2-D
+    array or a list of lists of numbers or texts. The columns of the last two are called X0, X1, ..., or by `names`.
+    Raises InputError for what is no data.
+    """
+    framed = _framed(data, who)
+    if framed is None:
+        return _of_array(data, names, who)
+    if names is not None:
+        raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
+    return framed
+
+
+def _framed(data: Any, who: str) -> Given | None:
+    """What has names of its columns; None if it has none."""
     if hasattr(data, "tocsr"):
-        raise InputError("X is a sparse matrix: give a dense array (X.toarray()).")
-    array = _as_array(data, "X")
+        raise InputError(f"{who} is a sparse matrix: give a dense array (X.toarray()).")
+    if isinstance(data, np.ndarray):
+        fields = data.dtype.names
+        return None if fields is None else _of_pairs([(name, np.ravel(data[name])) for name in fields])
+    if isinstance(data, list | tuple):
+        rows = [one._asdict() if hasattr(one, "_asdict") else one for one in data]
+        if not rows or not all(isinstance(row, Mapping) for row in rows):
+            return None
+        keys = dict.fromkeys(key for row in rows for key in row)
+        return _of_pairs([(key, [row.get(key) for row in rows]) for key in keys])
+    if isinstance(data, Mapping):
+        return _of_pairs(list(data.items()))
+    if isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
+        raise InputError(f"{who}: {_shown(data)} is a file name; read the file first, with extbnsl.read_data.")
+    return _of_frame(data, who)
+
+
+def _of_frame(data: Any, who: str) -> Given | None:
+    """What a data frame of any package holds, None of what is none."""
+    import narwhals
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame = narwhals.from_native(data, pass_through=True, allow_series=True)
+        if isinstance(frame, narwhals.LazyFrame):
+            frame = frame.collect()
+    except DuplicateError:
+        check_names([clean_name(str(key)) for key in getattr(data, "column_names", data.columns)], FRAME)
+        raise
+    except ImportError as error:
+        raise InputError(f"{who}: reading a {type(data).__name__} needs a package ({error}): install that.") from error
+    if isinstance(frame, narwhals.Series):
+        raise InputError(f"{who}: a series is a single column; give a data frame (series.to_frame()).")
+    if isinstance(frame, narwhals.DataFrame):
+        index = [str(name) for name in getattr(getattr(data, "index", None), "names", ()) if name is not None]
+        keys = tuple(frame.columns)
+        names = tuple(clean_name(str(key)) for key in keys)
+        warnings = (_of_index(index),) if index else ()
+        return Given(keys, names, tuple(frame.iter_columns()), len(frame), True, warnings)
+    speaks_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    if speaks_arrow and not hasattr(data, "ndim"):  # arrays of xarray have both, and are arrays
+        return _of_frame(imported("pyarrow", f"{who}: reading a {type(data).__name__}", "pyarrow").table(data), who)
+    if hasattr(data, "columns") and hasattr(data, "__getitem__"):
+        own = list(data.columns)
+        check_names([clean_name(str(key)) for key in own], FRAME)  # of a name that occurs twice it has several
+        return _of_pairs([(key, data[key]) for key in own])
+    return None
+
+
+def _of_index(names: Sequence[str]) -> str:
+    what, them = ("index", "it") if len(names) == 1 else ("indexes", "them")
+    return (
+        f"The {what} {listed(names)} of the data frame {'is' if len(names) == 1 else 'are'} left out: reset_index() "
+        f"makes {'it a column' if len(names) == 1 else 'them columns'}, if you want {them} among the variables."
+    )
+
+
+def _of_pairs(pairs: Sequence[tuple[Any, Any]]) -> Given:
+    """Columns with their keys."""
+    names = tuple(clean_name(str(key)) for key, _ in pairs)
+    columns = tuple(map(_values, names, (own for _, own in pairs)))
+    return Given(tuple(key for key, _ in pairs), names, columns, len(columns[0]) if columns else 0, True)
+
+
+def _values(name: str, own: Any) -> Any:
+    """A column as `column_of_values` takes it; InputError for what is none."""
+    if not isinstance(own, np.ndarray | list):
+        import narwhals
+
+        series = narwhals.from_native(own, pass_through=True, allow_series=True)
+        if isinstance(series, narwhals.Series):
+            return series
+        if hasattr(own, "__array__"):
+            own = np.asarray(own)
+        elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Mapping | set | frozenset):
+            own = list(own)
+        else:
+            raise InputError(f"{FRAME}: column '{name}' is {_shown(own)}: give a list of one value for each record.")
+    if isinstance(own, np.ndarray) and own.ndim != 1:
+        raise InputError(f"{FRAME}: column '{name}' has {own.ndim} dimensions: give one value for each record.")
+    return _numbers(own) if isinstance(own, list) else own
+
+
+def _numbers(values: list[Any]) -> NDArray[Any] | list[Any]:
+    """A list of numbers of one kind, or of truth values, as an array that has the same values; others as they are."""
+    kinds = set(map(type, values))
+    if not kinds or not (kinds <= {int, float} or kinds == {bool}):
+        return values
+    array = np.array(values)
+    exact = array.dtype.kind in "biu" or (array.dtype.kind == "f" and not _beyond(values, kinds))
+    return array if exact else values
+
+
+def _beyond(values: Sequence[Any], kinds: set[type]) -> bool:
+    """Whether there are whole numbers that a float cannot tell from their neighbours."""
+    return int in kinds and any(type(value) is int and abs(value) >= LARGEST_EXACT for value in values)
+
+
+def _of_array(data: Any, names: Sequence[str] | None, who: str) -> Given:
+    """The columns of a 2-D array, or of what numpy makes one of."""
+    try:
+        array = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+    except ValueError:
+        raise InputError(f"{who} is ragged: give every row the same number of values.") from None
+    if array.ndim == 0:
+        raise InputError(f"{who}: {_shown(data)} is no data: {NO_DATA}.")
     if array.ndim != 2:
-        what = f"has {counted(array.ndim, 'dimension')}" if array.ndim else f"is {data!r}"
-        raise InputError(f"X {what}: give records by variables. Reshape your data, or give a data frame.")
+        raise InputError(
+            f"{who} has {counted(array.ndim, 'dimension')}: give two, records by variables. Reshape your data, or give "
+            "a data frame."
+        )
     if array.dtype.kind == "c":
-        raise InputError("Complex data not supported: give a few states for each column.")
-    for at, what, lacking in ((1, "feature", "column"), (0, "sample", "record")):
-        if array.shape[at] == 0:
-            raise InputError(f"0 {what}(s) (shape={array.shape}) while a minimum of 1 is required: give a {lacking}.")
-    whole = array if array.dtype.kind in "biuf" else None
-    return Given(_numbered(array), _numbered(array), tuple(array.T), array.shape[0], False, whole)
+        raise InputError(f"{who}: Complex data not supported: give a few states for each column.")
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
+    numbered = tuple(f"X{j}" for j in range(array.shape[1]))
+    own = numbered if names is None else tuple(clean_name(str(name)) for name in names)
+    if len(own) != len(numbered):
+        found = f"{counted(len(own), 'name')} for {counted(len(numbered), 'column')}"
+        raise InputError(f"names: {found} of the array: give one for each.")
+    return Given(own, own, tuple(array.T), len(array), False)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def _unread(name: str, records: int) -> Column:
+    """A column of that name without values."""
+    return Column(name, (), np.full(records, -1, narrowest(1)))
 
 
 def as_they_were(labels: Sequence[str], kind: str) -> NDArray[Any]:
@@ -252,11 +280,6 @@ def as_they_were(labels: Sequence[str], kind: str) -> NDArray[Any]:
         return np.array([readers[kind](label) for label in labels])
     except (KeyError, ValueError):
         return np.array(labels, dtype=object)
-
-
-def kind_of(series: Any) -> str:
-    """The kind of a column's dtype as numpy calls it, "O" where it is none of numpy's."""
-    return str(getattr(getattr(series, "dtype", None), "kind", "O"))
 
 
 TRUTHS = {"True": True, "False": False}

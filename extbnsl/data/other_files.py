@@ -1,17 +1,16 @@
 """Columns of tables that other programs write: Parquet, ARFF and R's RDS files.
 
-Each needs a package of its own, which is an extra. What a file declares of states is kept: the values of a nominal
-attribute, the levels of a factor, and the categories of an ordered dictionary are all the states of the column, in
-their order, whether they occur or not.
+Parquet and RDS need a package each, which is an extra. What a file declares of states is kept: the values of a nominal
+attribute, the levels of a factor, and the categories of a dictionary are all the states of the column, in their order,
+whether they occur or not.
 """
 
 import bz2
 import gzip
-import importlib
 import lzma
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -23,20 +22,12 @@ from extbnsl.core.arguments import imported
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.sentences import Mention
-from extbnsl.data.column import (
-    Column,
-    check_lengths,
-    check_names,
-    clean_name,
-    column_of_levels,
-    column_of_numbers,
-    column_of_texts,
-)
+from extbnsl.data.column import Column, check_names, clean_name
 from extbnsl.data.encode import Made, Make
-from extbnsl.data.given import column_of_series
+from extbnsl.data.given import given
 from extbnsl.data.table import LONGEST_FIELD
 from extbnsl.data.text import Reading, source_name
-from extbnsl.data.treatment import treatment
+from extbnsl.data.treatment import Treatment, treatment
 from extbnsl.files.atomic import check_given
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
@@ -57,26 +48,35 @@ def read_other_file(make: Make[Made], path: str | PathLike[str], options: DataOp
         ((Mention("skip-lines"),), options.skip_lines),
         ((Mention("comment"),), options.comment),
     )
-    for told_as, given in of_texts:
-        if given is not None:
+    for told_as, value in of_texts:
+        if value is not None:
             raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
-    made: Made = make(_columns(Path(path), source, reading), source, wanted, reading)
-    return replace(made, layout=Path(path).suffix[1:].lower())
+    columns, now_wanted = _columns(Path(path), source, wanted, reading)
+    made: Made = make(columns, source, now_wanted, reading)
+    own: tuple[str, ...] = (
+        () if now_wanted is wanted else (f"{source} has weights of its instances: each stands for so many records.",)
+    )
+    return replace(made, layout=Path(path).suffix[1:].lower(), warnings=(*own, *made.warnings))
 
 
-def _columns(file: Path, source: str, reading: Reading) -> list[Column]:
-    """The columns of such a file; InputError if it cannot be used or its package is missing, BudgetError if it
-    certainly takes more than the memory of `reading`."""
+def _columns(file: Path, source: str, wanted: Treatment, reading: Reading) -> tuple[list[Column], Treatment]:
+    """The columns of such a file, and how they are wanted; InputError if it cannot be used or its package is missing,
+    BudgetError if it certainly takes more than the memory of `reading`."""
     check_given(file)
+    suffix = file.suffix.lower()
     try:
-        columns = READERS[file.suffix.lower()](file, source, reading)
+        if suffix == ".arff":
+            from extbnsl.data.arff import read_arff
+
+            columns, wanted = read_arff(file, source, wanted, reading)
+        else:
+            columns = FRAMES[suffix](file, source, wanted, reading)
     except MemoryError as error:
         raise BudgetError(f"{source} needs more memory than there is: leave out what is not needed.") from error
     check_names([column.name for column in columns], source)
     for column in columns:
         _check_length(column.name, max((len(value.encode()) for value in column.values), default=0), source)
-    check_lengths(columns, source)
-    return columns
+    return columns, wanted
 
 
 def _broken(source: str, what: str, error: Exception) -> InputError:
@@ -84,7 +84,7 @@ def _broken(source: str, what: str, error: Exception) -> InputError:
     return InputError(f"{source} cannot be read as {what} ({said}): write it again, or save it as CSV.")
 
 
-def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
+def _parquet(path: Path, source: str, wanted: Treatment, reading: Reading) -> list[Column]:
     parquet = imported("pyarrow.parquet", f"{source}: reading it", "extbnsl[parquet]")
     try:
         # A text that many rows share is read once: a small file may promise it a billion times.
@@ -96,40 +96,20 @@ def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
             needed = max(FIELD_BYTES * meta.num_rows * meta.num_columns, unpacked)
             reading.check_memory(source, needed, so_far)
             names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
-            table, columns = file.read(columns=names, use_threads=False), []
-            for name in names:
-                reading.check_time(source)
-                columns.append(_of_arrow(clean_name(name), table.column(name), source, name in texts))
-            return columns
+            check_names([clean_name(name) for name in names], source)
+            frame = given(file.read(columns=names, use_threads=False))
+        columns = frame.read(wanted, source, reading)
+        pairs = zip(names, columns, strict=True)
+        return [_of_texts(column) if name in texts else column for name, column in pairs]
     except (OSError, ValueError, NotImplementedError, TypeError, KeyError) as error:
         if isinstance(error, InputError):
             raise
         raise _broken(source, "Parquet", error) from error
 
 
-def _of_arrow(name: str, chunks: Any, source: str, is_text: bool) -> Column:
-    """The column of a column of pyarrow; is_text: the levels are texts that occur, and none is declared."""
-    kind = str(chunks.type)
-    if kind.startswith("dictionary"):
-        array = chunks.unify_dictionaries().combine_chunks()
-        array = array.chunk(0) if hasattr(array, "num_chunks") else array
-        _check_lengths(name, array.dictionary, source)
-        levels, codes = array.dictionary.to_pylist(), array.indices.to_pylist()
-        if is_text:
-            texts = [level.strip() for level in levels]
-            return column_of_texts(name, [None if code is None else texts[code] for code in codes])
-        numbers = np.fromiter((-1 if code is None else code for code in codes), np.int64)
-        return replace(column_of_levels(name, levels, numbers, source, "states"), levels=chunks.type.ordered)
-    if kind.startswith(("list", "large_list", "struct", "map", "timestamp", "date", "time", "duration", "binary")):
-        raise InputError(f"{source}: column '{name}' has values of the type {kind}: remove it or make it a few states.")
-    return _of_values(name, chunks.to_pylist(), source)
-
-
-def _check_lengths(name: str, levels: Any, source: str) -> None:
-    """Raise InputError for a level of pyarrow that is longer than a state may be, before it becomes a text."""
-    if str(levels.type) in TEXTS:
-        compute = importlib.import_module("pyarrow.compute")
-        _check_length(name, compute.max(compute.binary_length(levels)).as_py() or 0, source)
+def _of_texts(column: Column) -> Column:
+    """The column of texts that occur, of which none is declared, from their dictionary."""
+    return replace(column, values=tuple(map(str.strip, column.values)), levels=False)
 
 
 def _check_length(name: str, length: int, source: str) -> None:
@@ -140,36 +120,7 @@ def _check_length(name: str, length: int, source: str) -> None:
         )
 
 
-def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
-    arff = imported("arff", f"{source}: reading it", "extbnsl[arff]")
-    try:
-        text = _unpacked(path, source, reading).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is no text in UTF-8: save it again.") from error
-    lines = [line.strip().lower() for line in text.splitlines()]
-    attributes = sum(line.startswith("@attribute") for line in lines)
-    data = lines.index("@data") + 1 if "@data" in lines else len(lines)
-    rows = sum(bool(line) and not line.startswith("%") for line in lines[data:])
-    del lines
-    so_far = f"its {rows:,} rows of {attributes:,} attributes, of which none were"  # sparse ones are short
-    reading.check_memory(source, FIELD_BYTES * rows * attributes, so_far)
-    try:
-        found = arff.loads(text)
-    except (arff.ArffException, ValueError, KeyError, IndexError, RecursionError, OverflowError) as error:
-        raise _broken(source, "ARFF", error) from error
-    rows, columns = found["data"], []
-    for j, (name, kind) in enumerate(found["attributes"]):
-        values = [row[j] for row in rows]
-        if isinstance(kind, list):
-            place = {level: code for code, level in enumerate(kind)}
-            codes = np.fromiter((-1 if value is None else place[value] for value in values), np.int64)
-            columns.append(column_of_levels(clean_name(name), kind, codes, source, "states"))
-        else:
-            columns.append(_of_values(clean_name(name), values, source))
-    return columns
-
-
-def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
+def _rds(path: Path, source: str, wanted: Treatment, reading: Reading) -> list[Column]:
     rdata = imported("rdata", f"{source}: reading it", "extbnsl[rds]")
     content = _unpacked(path, source, reading)
     try:
@@ -184,7 +135,7 @@ def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
     if not hasattr(frame, "columns"):
         held = NO_FRAMES.get(type(frame).__name__, "another object")
         raise InputError(f"{source} holds no data frame, but {held}: write a data frame with saveRDS in R.")
-    return [column_of_series(clean_name(str(name)), frame[name], source, declared=True) for name in frame.columns]
+    return given(frame).read(wanted, source, reading)
 
 
 def _short(rdata: Any, source: str, reading: Reading) -> dict[bytes, Callable[[Any], Any]]:
@@ -221,20 +172,8 @@ def _unpacked(path: Path, source: str, reading: Reading) -> bytes:
     return b"".join(parts)
 
 
-def _of_values(name: str, values: Sequence[Any], source: str) -> Column:
-    """The column of numbers, truth values or texts, None where there is none."""
-    given = [value for value in values if value is not None]
-    if not given or any(type(value) not in (int, float) for value in given):
-        return column_of_texts(name, [None if value is None else str(value).strip() for value in values])
-    column = column_of_numbers(name, np.array(given), source)
-    codes = np.full(len(values), -1, column.codes.dtype)
-    codes[[value is not None for value in values]] = column.codes
-    return replace(column, codes=codes)
-
-
-READERS: Mapping[str, Callable[[Path, str, Reading], list[Column]]] = {
+FRAMES: Mapping[str, Callable[[Path, str, Treatment, Reading], list[Column]]] = {
     ".parquet": _parquet,
     ".pq": _parquet,
-    ".arff": _arff,
     ".rds": _rds,
 }

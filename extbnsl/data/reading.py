@@ -49,8 +49,8 @@ def read_data(path: str | PathLike[str], *, reading: Reading | None = None, **op
     ----------
     path : str or path-like
         The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise. The other files have
-        names of their columns. The values of a nominal attribute, the levels of a factor and the categories of an
-        ordered dictionary are states, whether they occur or not.
+        names of their columns. The values of a nominal attribute, the levels of a factor and the categories of a
+        dictionary are states, whether they occur or not.
     reading : Reading, optional
         The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
         quarters of the free memory, as long as it takes.

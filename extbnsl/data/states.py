@@ -9,10 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.sentences import Sentence, asking, dropped, option
-from extbnsl.data.column import Column, has_digits, has_fractions, listed, mean, numbers_of, recoded, weights
+from extbnsl.data.column import (
+    LARGEST_ARITY,
+    Column,
+    has_digits,
+    has_fractions,
+    listed,
+    mean,
+    numbers_of,
+    recoded,
+    weights,
+)
 from extbnsl.data.missing import SUSPECTS
 from extbnsl.data.remarks import Part, Remark, columns_told, refusal
-from extbnsl.data.treatment import LARGEST_ARITY, OTHER_FORMS, PLAIN_STATES, Rule, Treatment
+from extbnsl.data.treatment import OTHER_FORMS, PLAIN_STATES, Rule, Treatment
 
 if TYPE_CHECKING:
     from extbnsl.data.dressed import Dress, Dressed

@@ -1,21 +1,19 @@
-"""What the user asks to be made of the columns: which are used, what is missing, what is discrete, what is cut; and
-the arities that are declared: states that a variable has although they may not occur.
+"""What the user asks to be made of the columns: which are used, what is missing, what is discrete, what is cut, and
+which states are declared.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 from extbnsl.core.arguments import texts_of, written_number
 from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
-from extbnsl.core.figures import counted
 from extbnsl.core.sentences import Mention, option
-from extbnsl.data.column import Column, canonical, check_names, clean_name, has_fractions, listed, recoded
+from extbnsl.data.column import Column, States, canonical, clean_name, listed
 from extbnsl.data.missing import MARKERS
-from extbnsl.data.text import read_text
 
 _EMPTY = re.compile(r'(?:^|,)\s*""\s*(?:,|$)')  # a text among others
 ALL = "all"  # for --discrete: every column
@@ -86,7 +84,7 @@ class Treatment:
     drop: of those to leave out.
     discrete: of those to take as they are, None for all.
     rules: how to cut.
-    arities: declared numbers of states.
+    states: declared states of columns, their names or how many there are.
     records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
     writing: how texts write numbers.
@@ -99,7 +97,7 @@ class Treatment:
     drop: tuple[str, ...] = ()
     discrete: tuple[str, ...] | None = ()
     rules: Rules = field(default_factory=dict)
-    arities: Mapping[str, int] = field(default_factory=dict)
+    states: Mapping[str, States] = field(default_factory=dict)
     records: int | None = None
     weights: str | None = None
     writing: Writing = Writing()
@@ -109,8 +107,11 @@ class Treatment:
         return (self.columns is None or name in self.columns) and name not in self.drop
 
     def markers_in(self, name: str) -> frozenset[str]:
-        """The texts that stand for a missing value in the column of this name."""
-        return self.markers | self.markers_of[name] if name in self.markers_of else self.markers
+        """The texts that stand for a missing value in the column of this name; no state that is declared by its name
+        does."""
+        states = self.states.get(name)
+        found = self.markers | self.markers_of[name] if name in self.markers_of else self.markers
+        return found.difference(states) if isinstance(states, tuple) else found
 
     def is_discrete(self, name: str) -> bool:
         """Whether the user wants the column of this name as it is."""
@@ -131,19 +132,15 @@ def treatment(options: DataOptions) -> Treatment:
         given = getattr(options, name)
         if given is not None and not isinstance(given, Iterable):
             raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=name, value=given)
-    weights, arities = options.weights, options.arities
+    weights = options.weights
     if weights is not None and not isinstance(weights, str):
         raise InputError(f"{weights!r} is no name of a column.", option="weights", value=weights)
-    rules = _rules(_texts(options.discretise))
-    if options.discretise is not None and arities is not None:
-        what = (Mention("arities"), " declares the states that ", Mention("discretise"), " would change")
-        raise InputError(*what, ": give only one of them.")
-    kept, markers = _names(options.discrete), _markers(_texts(options.na))
-    for name in sorted(set(kept).intersection(rules)):
-        both = (Mention("discrete"), " and ", Mention("discretise"))
-        raise InputError(*both, f" both name '{name}': give only one of them.", names=[name])
-    if arities is not None and not isinstance(arities, Mapping):
-        arities = read_arities(arities)
+    rules, kept, states = _rules(options.discretise), _names(options.discrete), declared_states(options.states)
+    markers = _markers(_texts(options.na))
+    for name, others in (("discrete", kept), ("states", states)):
+        for column in sorted(set(others).intersection(rules)):
+            both = (Mention(name), " and ", Mention("discretise"))
+            raise InputError(*both, f" both name '{column}': give only one of them.", names=[column])
     return Treatment(
         missing=options.missing,
         markers=MARKERS.union(markers.pop("", ())),
@@ -152,7 +149,7 @@ def treatment(options: DataOptions) -> Treatment:
         drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
-        arities=arities or {},
+        states=states,
         records=options.records,
         weights=None if weights is None else clean_name(weights),
         writing=Writing(options.decimal, options.thousands, _texts(options.unit), options.below_detection),
@@ -162,11 +159,12 @@ def treatment(options: DataOptions) -> Treatment:
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:
     """The columns to use, in their order; InputError if an option names a column that is not there, or none is left."""
     check_there("na", wanted.markers_of, columns, source)
-    if wanted.columns is None and not (wanted.drop or wanted.discrete or wanted.rules):
+    if wanted.columns is None and not (wanted.drop or wanted.discrete or wanted.rules or wanted.states):
         return list(columns)
     check_there("columns", wanted.columns or (), columns, source)
     check_there("drop", wanted.drop, columns, source)
     check_there("discrete", wanted.discrete or (), columns, source)
+    check_there("states", wanted.states, columns, source)
     check_there("discretise", [name for name in wanted.rules if name is not None], columns, source)
     kept = [column for column in columns if wanted.uses(column.name)]
     if columns and not kept:
@@ -194,10 +192,10 @@ def _markers(texts: Sequence[str]) -> dict[str, list[str]]:
     return markers
 
 
-def _rules(texts: Sequence[str]) -> Rules:
+def _rules(given: Texts | Mapping[str, str] | None) -> Rules:
     """The rules of --discretise; InputError for two of the same kind."""
     rules: dict[str | None, Rule] = {}
-    for text in texts:
+    for text in [f"{name}={rule}" for name, rule in given.items()] if isinstance(given, Mapping) else _texts(given):
         name, equals, rule = text.rpartition("=")
         column = clean_name(name) if equals else None
         if column is not None and column in rules:
@@ -225,58 +223,13 @@ def _texts(given: Texts | None) -> tuple[str, ...]:
     return tuple(text for text in (str(text).strip() for text in texts) if text)
 
 
-SHOWN = 60  # characters of what is no arity
 PLAIN_STATES = 10  # columns of no more states are discrete variables as they stand, but where a rule cuts them
-LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
 
 
-def read_arities(path: str | PathLike[str]) -> dict[str, int]:
-    """The arities that a file declares: a line of names and a line of whole numbers, comma separated.
+def declared_states(given: str | PathLike[str] | Mapping[str, Any] | None) -> Mapping[str, States]:
+    """The states that a file or a mapping declares, by the names of their columns; InputError for what cannot be."""
+    if given is None:
+        return {}
+    from extbnsl.data.declared import read_states, states_of
 
-    Raises InputError on anything else.
-    """
-    lines = [line for line in read_text(path).splitlines() if line.strip()]
-    if len(lines) != 2:
-        raise InputError(
-            f"{path} has {counted(len(lines), 'line')} where two are expected: names and arities, separated by commas."
-        )
-    names, numbers = ([clean_name(field.strip().strip('"')) for field in line.split(",")] for line in lines)
-    check_names(names, str(path))
-    if len(names) != len(numbers):
-        given = f"{counted(len(names), 'name')} but {counted(len(numbers), 'arity', 'arities')}"
-        raise InputError(f"{path} has {given}: give one for each name.")
-    for name, text in zip(names, numbers, strict=True):
-        if not 1 <= (written_number(text) or 0) <= LARGEST_ARITY:
-            raise InputError(
-                f"{path}: the arity '{text[:SHOWN]}' of '{name}' is no whole number from 1 to {LARGEST_ARITY}: "
-                "correct it."
-            )
-    return {name: int(text) for name, text in zip(names, numbers, strict=True)}
-
-
-def declare(columns: Sequence[Column], arities: Mapping[str, int], source: str) -> list[Column]:
-    """The columns, which are `ordered`; those that `arities` names have the levels "0" to "r-1".
-
-    Raises InputError for a name that is no column, for states that are not whole numbers from 0, and for an arity too
-    small.
-    """
-    unknown = sorted(set(arities) - {column.name for column in columns})
-    if unknown:
-        raise InputError(f"{source} has no column '{unknown[0]}', for which an arity is declared: correct the name.")
-    return [_with_arity(c, arities[c.name], source) if c.name in arities else c for c in columns]
-
-
-def _with_arity(column: Column, arity: int, source: str) -> Column:
-    """The column with levels "0" to str(arity - 1)."""
-    numbers = [] if column.numbers is None else column.numbers.tolist()
-    if len(numbers) != len(column.values) or has_fractions(column) or min(numbers, default=0) < 0:
-        raise InputError(
-            f"{source}: column '{column.name}' has a declared arity, but its states are not the whole "
-            f"numbers 0 to {arity - 1}: recode it, or declare no arity for it."
-        )
-    if numbers and numbers[-1] >= arity:
-        raise InputError(
-            f"{source}: column '{column.name}' has the state {column.values[-1]}, too large for its declared "
-            f"arity {arity}: declare at least {int(numbers[-1]) + 1}."
-        )
-    return replace(recoded(column, [int(value) for value in numbers], map(str, range(arity))), levels=True)
+    return read_states(given) if isinstance(given, str | PathLike) else states_of(given, "states")

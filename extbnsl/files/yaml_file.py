@@ -69,11 +69,17 @@ class Located:
         return self.lines.get(key)
 
 
-def read_yaml(path: Path) -> Located:
-    """The document in a YAML file; InputError if it cannot be read or is too large, FileError if it is none."""
-    content, loader = read_given(path, MOST_BYTES), None
+def read_yaml(path: Path, as_written: bool = False) -> Located:
+    """The document in a YAML file; InputError if it cannot be read or is too large, FileError if it is none.
+
+    as_written: whether all values are the texts that stand there, `no` and `1.0` too.
+    """
+    content = read_given(path, MOST_BYTES)
+    loader: yaml.BaseLoader | yaml.SafeLoader | None = None
+    if path.suffix.lower() == ".json":
+        content = content.replace(b"\t", b" ")  # which indent JSON, but not YAML
     try:
-        loader = yaml.SafeLoader(content)
+        loader = yaml.BaseLoader(content) if as_written else yaml.SafeLoader(content)
         node = loader.get_single_node()
         reader = _Reader(path, loader)
         value = reader.value(node, ()) if node is not None else None
@@ -95,7 +101,7 @@ def read_yaml(path: Path) -> Located:
 class _Reader:
     """Makes values of nodes, and keeps the lines; `problems` has what is wrong with them."""
 
-    def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
+    def __init__(self, path: Path, loader: yaml.BaseLoader | yaml.SafeLoader) -> None:
         self.lines: dict[Key, int] = {}
         self.problems: list[Problem] = []
         self._path = path

@@ -58,8 +58,9 @@ def learn(data: Any, *, method: str = "bfbnb", bootstrap: int | None = None, **o
 
     Parameters
     ----------
-    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
-        A data frame, a 2-D array of whole numbers (N, n), what `read_data`, `read_csv` or `read_scores` return, or
+    data : data frame, ndarray, dict, list, Dataset, Numbers or LocalScores
+        A data frame of pandas, polars, pyarrow, DuckDB or another package, a 2-D array of numbers or texts (N, n), a
+        dict of columns, a list of dicts, one for each record, what `read_data`, `read_csv` or `read_scores` return, or
         local scores as a dict {child: {parents: cost}}, see `local_scores`.
     method : str, default "bfbnb"
         "bfbnb", or a published method to compare with, such as "astar". That has no use for `fixing`, `ancestral`,
@@ -93,7 +94,7 @@ def order(data: Any, order: Sequence[str], **options: Any) -> "Result":
 
     Parameters
     ----------
-    data : data frame, ndarray, Dataset or Numbers
+    data : data frame, ndarray, dict, list, Dataset or Numbers
         As for `learn`, but no local scores.
     order : sequence of str
         The names of all variables, parents first.
@@ -132,7 +133,7 @@ def approximate(data: Any, *, time: float | str = "1m", **options: Any) -> "Resu
 
     Parameters
     ----------
-    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+    data : data frame, ndarray, dict, list, Dataset, Numbers or LocalScores
         As for `learn`.
     time : float or str, default "1m"
         Seconds, or text such as "10m". It ends earlier if the lower bound is reached.
@@ -161,7 +162,7 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
 
     Parameters
     ----------
-    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+    data : data frame, ndarray, dict, list, Dataset, Numbers or LocalScores
         As for `learn`.
     k : int, optional
         How many networks; None for 10, or for up to 100,000 if there is a factor.
@@ -194,7 +195,7 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
 
     Parameters
     ----------
-    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+    data : data frame, ndarray, dict, list, Dataset, Numbers or LocalScores
         As for `learn`.
     {options}
 
@@ -247,13 +248,14 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
     """
     from extbnsl.data import Reading, read_file
     from extbnsl.data.description import described
+    from extbnsl.data.given import given
 
     with _told_in_python():
         treated, names = made_of(DataOptions, options), options["names"]
         if isinstance(data, str | PathLike):
             found = read_file(described, data, treated, Reading())
         else:
-            found = _made(described, data, names, treated)
+            found = given(data, names).made(described, treated)
         rows = [column._asdict() for column in found.columns]
         for row, column in zip(rows, found.columns, strict=True):
             row["odd"] = [sentence.in_python() for sentence in column.odd]
@@ -293,33 +295,23 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
     """`data` as a problem to solve, of numbers if the score is of these; InputError for options that its kind has no
     use for."""
     from extbnsl.data import Data, measured, prepare
+    from extbnsl.data.given import given
     from extbnsl.data.treatment import chosen
     from extbnsl.scores.local import LocalScores, named_scores
 
     names, score = options["names"], options["score"]
     treated = made_of(DataOptions, options)
-    if isinstance(data, dict):
+    if isinstance(data, dict) and any(isinstance(own, Mapping) for own in data.values()):
         data = named_scores(data)
-    if names is not None and (isinstance(data, Data | LocalScores) or hasattr(data, "columns")):
+    if not isinstance(data, Data | LocalScores):
+        make: Make[Any] = measured if is_of_numbers(score) else prepare
+        made = given(data, names).made(make, treated)
+        return replace(made, warnings=tuple(Sentence(warning).in_python() for warning in made.warnings))
+    if names is not None:
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    if isinstance(data, Data | LocalScores):
-        if useless := ", ".join(chosen(treated.document())):
-            raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
-        return data
-    if isinstance(data, (str, bytes, PathLike)):
-        raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")
-    made = _made(measured if is_of_numbers(score) else prepare, data, names, treated)
-    return replace(made, warnings=tuple(Sentence(warning).in_python() for warning in made.warnings))
-
-
-def _made(make: "Make[Any]", data: Any, names: Sequence[str] | None, options: DataOptions) -> Any:
-    """What `make` makes of a data frame or an array."""
-    from extbnsl.data.given import made_of_array, made_of_frame
-
-    if hasattr(data, "to_frame"):
-        raise InputError("data: a series is a single column; give a data frame (series.to_frame()).")
-    framed = hasattr(data, "columns")
-    return made_of_frame(make, data, options) if framed else made_of_array(make, data, names, options)
+    if useless := ", ".join(chosen(treated.document())):
+        raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
+    return data
 
 
 def _observer_from(options: Mapping[str, Any]) -> Observer:

@@ -108,7 +108,7 @@ def test_bad_input_names_the_place_and_leaves_nothing(capsys):
     assert "no folder" in fails(capsys, "solve", "data.csv", "--run-dir", "no folder/r")
     Path("bad.jkl").write_text("2\n0 1\n")
     assert "bad.jkl" in fails(capsys, "solve", "bad.jkl")
-    for option in (["--missing", "drop"], ["--no-header"], ["--delimiter", ";"], ["--arities", "x"]):
+    for option in (["--missing", "drop"], ["--no-header"], ["--delimiter", ";"], ["--states", "x"]):
         assert option[0] in fails(capsys, "solve", "bad.jkl", *option)
 
 
@@ -145,7 +145,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, solving, sol
     assert 0 < got.pop("spent") < 60
     remembered = got.pop("remember")
     reading = {"header": True, "delimiter": None, "na": "x,y,z", "discrete": "a", "records": 3000}
-    assert remembered.data_options | reading | {"arities": os.path.abspath("arities")} == remembered.data_options
+    assert remembered.data_options | reading | {"states": os.path.abspath("arities")} == remembered.data_options
     assert remembered == Remembered(
         input=os.path.abspath("data.csv"),
         data_options=remembered.data_options,

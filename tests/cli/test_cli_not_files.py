@@ -16,7 +16,7 @@ from commands import a_table, run
 from portions import first
 
 from extbnsl.cli import main
-from extbnsl.data.other_files import READERS
+from extbnsl.data.file import OTHER_FILES
 from extbnsl.files.names import BOOTSTRAP, EVENTS_LOG, LOCK, MANIFEST, RESULT, STATUS
 
 SECONDS = 300  # a machine may compile meanwhile
@@ -218,7 +218,7 @@ def test_data_that_a_run_names_must_be_a_file(here, capsys, command, said):
     assert said in told
 
 
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", OTHER_FILES)
 def test_tables_of_other_programs_must_be_files(runs, capsys, suffix):
     pipe(f"it{suffix}")
     code, _, err = run(capsys, "solve", f"it{suffix}")

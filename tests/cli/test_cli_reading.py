@@ -14,7 +14,7 @@ from extbnsl.cli.options import read_problem
 from extbnsl.data.text import AMPLE, BLOCK
 from extbnsl.machine.budgets import Budgets
 
-OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
+OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "states": None}
 COMMANDS = [["solve"], ["estimate"], ["score", "-o", "out.jkl"]]
 
 

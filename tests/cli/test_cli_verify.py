@@ -294,7 +294,7 @@ DATA = {
     "drop": ('"a,x",b,c\n' + "0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--drop", '"a,x"']),
     "discrete": ("a,b\n" + "".join(f"{i},{i % 2}\n" for i in range(40)), ["--discrete", "a"]),
     "discretise": ("a,b\n" + "".join(f"{i / 7},{i % 2}\n" for i in range(40)), ["--discretise", "a=quantile:3"]),
-    "arities": ("a,b\n" + "0,1\n1,0\n1,1\n" * 5, ["--arities", "arities.txt"]),
+    "states": ("a,b\n" + "0,1\n1,0\n1,1\n" * 5, ["--states", "arities.txt"]),
     "records": ("a,b,c\n" + "0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--records", "7"]),
     "weights": ("a,b,w\n" + "0,1,3\n1,1,0\n1,0,2\n0,0,9\n", ["--weights", "w"]),
 }

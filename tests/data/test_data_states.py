@@ -275,9 +275,10 @@ def test_a_missing_state_comes_after_the_declared_ones(tmp_path):
     ("declared", "fragments"),
     [
         ("a,z\n2,2\n", ["no column 'z'"]),
-        ("a\n2\n", ["'a'", "state 2", "at least 3"]),
-        ("c\n2\n", ["'c'", "whole numbers"]),
-        ("b\n2\n", ["'b'", "whole numbers"]),
+        ("a\n1\n", ["'a' has 2 states (0, 2), and 1 are declared", "at least 2"]),
+        ("a\n5\nb\n", ["3 lines"]),
+        ("c\n4\n", ["'c' has 2 states (x, y), and 4 are declared by their number", "c: [x, y, ...] in a YAML file"]),
+        ("b\n3\n", ["'b'", "unless they are 0 to 2 or 1 to 3"]),
         ("a,b\n2\n", ["2 names but 1 arity"]),
         ("a\nx\n", ["'x'"]),
         ("a\n0\n", ["'0'"]),
@@ -293,7 +294,10 @@ def test_arities_that_are_refused(tmp_path, declared, fragments):
         assert fragment in message
 
 
-def test_arities_and_intervals_exclude_each_other(tmp_path):
-    message = _refusal(tmp_path, "a\n0\n", arities=_declare(tmp_path, "a\n2\n"), discretise="mean")
-    assert "--arities" in message
-    assert "--discretise" in message
+def test_declared_states_and_intervals_of_a_column_exclude_each_other(tmp_path):
+    declared = _declare(tmp_path, "a\n2\n")
+    message = _refusal(tmp_path, "a\n0\n", states=declared, discretise="a=mean")
+    assert message == "--states and --discretise both name 'a': give only one of them."
+    text = "a,b\n" + "".join(f"{i % 2},{i}\n" for i in range(70))
+    data = _read(tmp_path, text, states=declared, discretise="mean")  # which leaves declared states alone
+    assert data.states == (("0", "1"), ("<=34.5", ">34.5"))

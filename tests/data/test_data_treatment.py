@@ -363,7 +363,7 @@ def test_frames_and_arrays_take_the_same_options():
     halves = np.arange(900)[:, None] % 300 / 2
     assert from_array(halves, discrete="X0").arities.tolist() == [300]
     assert from_array(halves % 2, ["v"], discrete="all").arities.tolist() == [4]
-    with pytest.raises(InputError, match="'X0' is continuous"):
+    with pytest.raises(InputError, match=r"'X0' \(continuous, 300 different numbers\)"):
         from_array(halves)
 
 

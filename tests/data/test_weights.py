@@ -45,10 +45,13 @@ def test_a_file_has_a_column_of_weights(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,w\nx,1.5\n", r"--weights: record 1 of .*data.csv has the weight '1.5' in column 'w': give a whole number"),
-        ("a,w\nx,1.0\ny,-2\n", r"record 2 of .*data.csv has the weight '-2'"),
-        ("a,w\nx,many\n", r"record 1 of .*data.csv has the weight 'many'"),
-        ("a,w\nx,1\ny,\n", r"record 2 of .*data.csv has the weight ''"),
+        ("a,w\nx,1.5\n", r"--weights: record 1 of .*data.csv has the weight '1.5' in column 'w', which is not whole"),
+        ("a,w\nx,1.0\ny,-2\n", r"record 2 of .*data.csv has the weight '-2' in column 'w', which is negative"),
+        ("a,w\nx,many\n", r"record 1 of .*data.csv has the weight 'many' in column 'w', which is no number"),
+        ("a,w\nx,1_0\n", r"record 1 of .*data.csv has the weight '1_0' in column 'w', which is no number"),
+        ("a,w\nx,1\ny,\n", r"record 2 of .*data.csv has no weight in column 'w': give a whole number of at least 0"),
+        ("a,w\nx,1e2\ny,1e30\n", r"record 2 of .*data.csv has the weight '1e30' in column 'w', which is too large"),
+        ("a,w\nx,inf\n", r"record 1 of .*data.csv has the weight 'inf' in column 'w', which is too large"),
         ("a,w\nx,0\ny,0\n", r"all weights in column 'w' of .*data.csv are 0: give a record"),
         ("a,v\nx,0\n", r"--weights: .*data.csv has no column 'w'; its columns are 'a' and 'v'"),
         ("a,w\nx,3000000000\ny,3000000000\n", r"stands for 6,000,000,000 records: divide the weights so that they sum"),

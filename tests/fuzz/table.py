@@ -7,7 +7,7 @@ import numpy as np
 
 from extbnsl.core.data_options import DataOptions
 from extbnsl.data import measured, prepare
-from extbnsl.data.given import made_of_array
+from extbnsl.data.given import given
 
 NEW = 7  # what stands in the place of a value that is made simpler
 
@@ -33,7 +33,7 @@ class Table:
     def data(self):
         """The same for the solver; raises InputError as it does."""
         make, kind = (measured, float) if self.measured else (prepare, int)
-        return made_of_array(make, np.array(self.rows, kind), list(self.names), DataOptions())
+        return given(np.array(self.rows, kind), list(self.names)).made(make, DataOptions())
 
     def text(self):
         """The file in CSV."""

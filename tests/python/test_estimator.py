@@ -318,7 +318,10 @@ def test_in_scikit_learns_tools(frame):
             "missing: 'x' is not known; use one of refuse, drop, state.",
         ),
         (lambda one, frame: BayesianNetworkLearner().fit([[1, 2], [3]]), "X is ragged"),
-        (lambda one, frame: BayesianNetworkLearner().fit("data.csv"), "X is 'data.csv': give records by variables"),
+        (
+            lambda one, frame: BayesianNetworkLearner().fit("data.csv"),
+            "X: 'data.csv' is a file name; read the file first",
+        ),
         (lambda one, frame: BayesianNetworkLearner().fit(frame.iloc[:0]), "no records"),
         (lambda one, frame: BayesianNetworkLearner().fit(frame.assign(b=None)), "has no value at all."),
         (lambda one, frame: BayesianNetworkLearner().fit(pd.concat([frame, frame], axis=1)), "occurs more than once"),
@@ -379,3 +382,39 @@ def test_it_loads_no_scikit_learn():
 
     code = "import sys, extbnsl; extbnsl.BayesianNetworkLearner().get_params(); print('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def carriers(frame):
+    """The same records as other packages carry them."""
+    import pyarrow
+
+    yield pyarrow.Table.from_pandas(frame)
+    yield {name: frame[name].tolist() for name in frame}
+    yield frame.to_dict("records")
+
+
+def test_records_may_come_in_any_container(frame):
+    frame = pd.DataFrame({name: frame[name].tolist() for name in frame})  # without categories, which dicts have not
+    fitted = BayesianNetworkLearner(threads=1).fit(frame)
+    target = frame.columns[0]
+    for records in carriers(frame):
+        other = BayesianNetworkLearner(threads=1).fit(records)
+        assert other.result_.digest == fitted.result_.digest
+        assert other.states_.keys() == fitted.states_.keys()
+        assert all(own.tolist() == fitted.states_[name].tolist() for name, own in other.states_.items())
+        assert fitted.predict(records, target).tolist() == fitted.predict(frame, target).tolist()
+        assert fitted.score(records) == fitted.score(frame)
+
+
+@pytest.mark.parametrize("discretise", [None, {"b": "quantile:2"}])
+def test_declared_states_are_known_of_new_records(discretise):
+    frame = pd.DataFrame({"a": ["NA", "low", "NA", "low"] * 10, "b": np.arange(40) / 7})
+    options = {"discretise": discretise} if discretise else {"discrete": "b"}
+    fitted = BayesianNetworkLearner(states={"a": ["low", "NA", "high"]}, threads=1, **options).fit(frame)
+    assert fitted.states_["a"].tolist() == ["low", "NA", "high"]
+    new = pd.DataFrame({"a": ["high", "NA"], "b": frame["b"].iloc[:2]})
+    assert np.isfinite(fitted.score_samples(new)).all()
+    assert fitted.predict_proba(new[["b"]], "a").shape == (2, 3)
+    assert fitted.predict_proba(new[["a"]], "b").shape[0] == 2
+    with pytest.raises(InputError, match="column 'a' has 'none' in row 1 of the data, which is none of its declared"):
+        fitted.score(new.assign(a=["none", "low"]))

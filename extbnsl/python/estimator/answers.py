@@ -2,20 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
-from extbnsl.core.data_options import Texts
+from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, measured, prepare
 from extbnsl.data.alike import advice_for_new_records, encoded_alike
-from extbnsl.data.column import clean_name, listed
+from extbnsl.data.column import States, clean_name, listed
 from extbnsl.data.encode import Made, Make
-from extbnsl.data.given import PART, Given, as_they_were, given, kind_of
+from extbnsl.data.given import PART, Given, as_they_were, given
+from extbnsl.data.values import kind_of
 from extbnsl.networks import gaussian
 from extbnsl.networks.gaussian import Regression, conditioned, log_densities
 from extbnsl.networks.inference import Tables, log_evidence, marginals
@@ -27,8 +28,10 @@ from extbnsl.networks.parameters import log_likelihoods, sampled
 class Reader:
     """How records are read as those of `fit` were.
 
-    keys, names, framed: of the columns of X in `fit`, as in `Given`. missing, na: as for `learn`, of `fit` too. who:
-    what its sentences call the estimator.
+    keys, names, framed: of the columns of X in `fit`, as in `Given`.
+    missing, na: as for `learn`, of `fit` too.
+    states: those that are declared, by names.
+    who: what its sentences call the estimator.
     """
 
     keys: tuple[Any, ...]
@@ -36,22 +39,25 @@ class Reader:
     framed: bool
     missing: str
     na: Texts | None
+    states: Mapping[str, States]
     who: str
 
     def records(
-        self, data: Given, make: Make[Made], filled: str | Mapping[str, str], **rules: Any
+        self, data: Given, make: Make[Made], filled: str | Mapping[str, str], discrete: str | None = None
     ) -> tuple[Made, NDArray[np.bool_]]:
         """What `make` makes of new records, and where their values are missing, (N, columns); these are filled with
         some text, unless `missing` asks for a state of them."""
+        own = {name: states for name, states in self.states.items() if name in data.names}
+        options = DataOptions(na=self.na, discrete=discrete, states=own or None)
         with advice_for_new_records():
             if self.missing == "state":
-                made = data.made(make, missing=self.missing, na=self.na, **rules)
+                made = data.made(make, replace(options, missing=self.missing))
                 return made, np.zeros((data.records, len(data.names)), np.bool_)
-            return data.with_gaps(make, filled, na=self.na, **rules)
+            return data.with_gaps(make, options, filled)
 
     def new(self, X: Any, unseen: int | None) -> Given:
         """New records in those of the columns of `fit` that they have, in their order, without the column `unseen`."""
-        return given(X).in_order(self.names, self.who, None if unseen is None else self.names[unseen])
+        return records_of(X).in_order(self.names, self.who, None if unseen is None else self.names[unseen])
 
     def position(self, target: Any) -> int:
         """The place of the column that is called so; InputError if there is none."""
@@ -73,6 +79,16 @@ class Reader:
         frame = pandas_frame(dict(enumerate(columns)))
         frame.columns = list(self.keys)
         return frame
+
+
+def records_of(X: Any) -> Given:
+    """What `given` makes of X; InputError for an array without records or columns, as scikit-learn's tools know it."""
+    shape = getattr(X, "shape", None) if not hasattr(X, "columns") else None
+    if shape is not None and len(shape) == 2:
+        for at, what, lacking in ((1, "feature", "column"), (0, "sample", "record")):
+            if shape[at] == 0:
+                raise InputError(f"0 {what}(s) (shape={shape}) while a minimum of 1 is required: give a {lacking}.")
+    return given(X, who="X")
 
 
 def pandas_frame(data: Any, index: Any = None, columns: Any = None) -> Any:
@@ -153,15 +169,16 @@ class StateAnswers:
 
 def states_read(data: Given, options: Mapping[str, Any]) -> tuple[Dataset, Dataset]:
     """The data set that X is by the options of `fit`, and the first of its records with nothing cut."""
-    dataset = data.made(prepare, **options)
+    dataset = data.made(prepare, DataOptions(**options))
     if options["discretise"] is None:
         return dataset, dataset
-    return dataset, next(data.parts()).made(prepare, missing=options["missing"], na=options["na"], discrete="all")
+    as_it_is = DataOptions(**dict(options) | {"discretise": None, "discrete": "all"})
+    return dataset, next(data.parts()).made(prepare, as_it_is)
 
 
 def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:
     """The values of each variable as they were in X, in the order of its states."""
-    values = (as_they_were(*pair) for pair in zip(dataset.states, map(kind_of, data.series), strict=True))
+    values = (as_they_were(*pair) for pair in zip(dataset.states, map(kind_of, data.columns), strict=True))
     return dict(zip(dataset.names, values, strict=True))
 
 
@@ -197,10 +214,7 @@ class NumberAnswers:
         """The numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
         `unseen`."""
         data = self.reader.new(X, unseen)
-        values, at = (
-            np.zeros((data.records, len(self.network.names))),
-            [self.network.names.index(name) for name in data.names],
-        )
+        values, at = np.zeros((data.records, len(self.network.names))), list(map(self.network.names.index, data.names))
         lacking = np.ones(values.shape, np.bool_)
         if at:
             numbers, lacking[:, at] = self.reader.records(data, measured, "0")

@@ -1,19 +1,22 @@
 """The estimator: it learns a network, and asks for answers about records what that has."""
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import check_whole, plain
-from extbnsl.core.data_options import Texts
+from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.keywords import described, keywords, without
 from extbnsl.core.options import made_of
 from extbnsl.data import Data, measured
-from extbnsl.data.given import Given, given
+from extbnsl.data.given import Given
+from extbnsl.data.treatment import declared_states
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
@@ -23,6 +26,7 @@ from extbnsl.python.estimator.answers import (
     Reader,
     StateAnswers,
     pandas_frame,
+    records_of,
     states_read,
     values_read,
 )
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 
 Answers = StateAnswers | NumberAnswers
-TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise")}  # of the columns of X
+TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise", "states")}  # of the columns of X
 LEARNING = without(QUESTION, "score") | BUDGETS | without(PLACE, "compress") | SEED
 
 
@@ -99,6 +103,7 @@ class BayesianNetworkLearner:
 
     missing: str
     na: Texts | None
+    states: str | PathLike[str] | Mapping[str, Any] | None
 
     @keywords(LEARNING, TREATING, TELLING)
     def __init__(
@@ -134,7 +139,7 @@ class BayesianNetworkLearner:
             The estimator itself.
         """
         with told():
-            data = given(X)
+            data = records_of(X)
             self._smoothing()
             self.result_, self._answers = self._learned(data)
         self.n_features_in_ = len(data.names)
@@ -334,9 +339,10 @@ class BayesianNetworkLearner:
     def _learned(self, data: Given) -> tuple["Result", Answers]:
         """The best network of these records, and what answers for it."""
         options = {name: getattr(self, name) for name in TREATING}
-        reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, type(self).__name__)
+        states = declared_states(self.states)
+        reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, states, type(self).__name__)
         if is_of_numbers(self.scoring_method):
-            numbers = data.made(measured, **options)
+            numbers = data.made(measured, DataOptions(**options))
             result = self._learn(numbers)
             return result, NumberAnswers(result.network, regressions(result.network, numbers), reader)
         dataset, raw = states_read(data, options)
