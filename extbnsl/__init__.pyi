@@ -56,7 +56,7 @@ def approximate(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
@@ -82,7 +82,7 @@ def best_first(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> collections.abc.Iterator[CostedNetwork]: ...
@@ -104,7 +104,7 @@ def describe(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     records: int | None = None,
     weights: str | None = None,
 ) -> list[dict[str, typing.Any]]: ...
@@ -135,7 +135,7 @@ def k_best(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> KBestResult: ...
@@ -172,7 +172,7 @@ def learn(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
@@ -200,7 +200,7 @@ def order(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
@@ -222,7 +222,7 @@ def read_csv(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     records: int | None = None,
     weights: str | None = None,
 ) -> Dataset: ...
@@ -244,7 +244,7 @@ def read_data(
     drop: str | collections.abc.Sequence[str] | None = None,
     discrete: str | collections.abc.Sequence[str] | None = None,
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-    states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     records: int | None = None,
     weights: str | None = None,
 ) -> Dataset: ...
@@ -271,6 +271,6 @@ class BayesianNetworkLearner(_Learner):
         na: str | collections.abc.Sequence[str] | None = None,
         discrete: str | collections.abc.Sequence[str] | None = None,
         discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
-        states: str | os.PathLike[str] | collections.abc.Mapping[str, int | collections.abc.Sequence[str]] | None = None,
+        states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
         progress: bool | collections.abc.Callable[[typing.Any], None] = False,
     ) -> None: ...

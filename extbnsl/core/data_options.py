@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Annotated
+from typing import Annotated, Any
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
@@ -122,7 +122,7 @@ class DataOptions(Options):
         ),
     ] = None
     states: Annotated[
-        str | PathLike[str] | Mapping[str, int | Sequence[str]] | None,
+        str | PathLike[str] | Mapping[str, Any] | None,
         Option(
             "states that columns have, whether they occur or not, in their order: a file in YAML or JSON (column: a "
             "list of states, or their number), or of a line of names and a line of numbers",

@@ -164,6 +164,11 @@ def weights(column: Column) -> NDArray[np.int64]:
     return counts
 
 
+def unseen(column: Column) -> list[str]:
+    """The values that no record has."""
+    return [column.values[i] for i in np.flatnonzero(weights(column) == 0).tolist()]
+
+
 def mean(column: Column, numbers: NDArray[np.float64]) -> float:
     """The mean, over the records that have a value, of the number of their state.
 

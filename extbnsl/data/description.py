@@ -13,7 +13,7 @@ import numpy as np
 from extbnsl.core.sentences import asking
 from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, ordered, weights
 from extbnsl.data.dataset import STATES_LISTED, Described, Description, Note
-from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal
+from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal, of_unseen
 from extbnsl.data.missing import hints
 from extbnsl.data.remarks import Remark, columns_told
 from extbnsl.data.states import (
@@ -69,10 +69,12 @@ def _notes(looked: Sequence[Looked], now: Sequence[Column], wanted: Treatment) -
     few = [column for column in now if len(column.values) <= LARGEST_ARITY]
     codes = np.column_stack([column.codes.astype(np.uint16) for column in few]) if few else None
     equal = [] if codes is None else of_equal([column.name for column in few], codes)
+    own = [one.column for one in looked]
+    told = (*hints(own), *of_unseen(own, wanted))
     places = defaultdict[str, list[int]](list)
     for j, one in enumerate(looked):
         places[one.column.name].append(j)
-    remarks = [*refused, *doubtful, *hints([one.column for one in looked]), *constant, *equal]
+    remarks = [*refused, *doubtful, *told, *constant, *equal]
     return tuple(
         Note(tuple(j for name in remark.names for j in places[name]), remark.sentence(), number < len(refused))
         for number, remark in enumerate(remarks)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, asking, dropped
-from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, weights
+from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
+from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
 from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Numbers
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
@@ -61,7 +61,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         states.append(labels)
         if len(labels) == 1:
             constant.append(column.name)
-    remarks = (*hints(in_order), *of_constant(constant), *of_equal(names, codes))
+    remarks = (*hints(in_order), *of_unseen(in_order, wanted), *of_constant(constant), *of_equal(names, codes))
     warnings += tuple(remark.sentence() for remark in remarks)
     return Dataset(tuple(names), tuple(states), codes, source, warnings, treated=treated)
 
@@ -232,6 +232,18 @@ def of_constant(names: Sequence[str]) -> list[Remark]:
     are, get = ("is", "gets") if len(names) == 1 else ("are", "get")
     what = f"{columns_told(names)} {are} constant (the same value in every record) and {get} no arcs"
     return [Remark(tuple(names), (what,), ())]
+
+
+def of_unseen(columns: Sequence[Column], wanted: Treatment) -> list[Remark]:
+    """The remark on columns whose source, not the user, declares states that no record has, if there are any."""
+    found = {c.name: states for c in columns if c.levels and c.name not in wanted.states and (states := unseen(c))}
+    if not found:
+        return []
+    told = [f"'{name}' ({listed(states)})" for name, states in found.items()]
+    more = f" and {len(told) - NAMES_SHOWN} more" if len(told) > NAMES_SHOWN else ""
+    column, declare = ("columns", "declare") if len(told) > 1 else ("column", "declares")
+    what = f"{column} {', '.join(told[:NAMES_SHOWN])}{more} {declare} states that no record has, and these count"
+    return [Remark(tuple(found), (what,), ("say ", Mention("states"), " to declare others"))]
 
 
 def _refuse_states(wanted: Treatment) -> None:

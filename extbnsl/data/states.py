@@ -48,17 +48,22 @@ NEARLY = 0.9  # the share of records with a value of their own from which on a c
 class Looked(NamedTuple):
     """A column that is `ordered`, as one looks at it before it is cut.
 
-    is_kept: whether its states stay as they are, because it has levels or the user says so.
+    is_wanted: whether the user says that its states are as they are.
     rule: what cuts it, or None.
     dressed: of texts, what keeps them from being numbers, or None.
     rows: the rows of the data that its records are, from 0; None for all.
     """
 
     column: Column
-    is_kept: bool
+    is_wanted: bool
     rule: Rule | None
     dressed: "Dressed | None"
     rows: NDArray[np.int64] | None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its states stay as they are, because it has levels or the user says so."""
+        return self.is_wanted or self.column.levels
 
     @property
     def unfit(self) -> str | None:
@@ -92,8 +97,8 @@ def settle_states(
 
 def look(column: Column, wanted: Treatment, rows: NDArray[np.int64] | None = None) -> Looked:
     """What there is to see of an `ordered` column; rows as in `settle_states`."""
-    is_kept = column.levels or wanted.is_discrete(column.name)
-    dressed = None
+    is_wanted = wanted.is_discrete(column.name) or column.name in wanted.states
+    is_kept, dressed = is_wanted or column.levels, None
     own = wanted.rules.get(column.name)
     is_asked = len(column.values) > PLAIN_STATES or bool(wanted.rules)
     if column.numbers is None and not is_kept and is_asked and has_digits(column):
@@ -101,7 +106,7 @@ def look(column: Column, wanted: Treatment, rows: NDArray[np.int64] | None = Non
 
         dressed = dress_of(column, rows)
     rule = None if is_kept else own or _plain(wanted.rules.get(None), column, dressed)
-    return Looked(column, is_kept, rule, dressed, rows)
+    return Looked(column, is_wanted, rule, dressed, rows)
 
 
 def are_numbers(columns: Sequence[Column]) -> bool:
@@ -267,8 +272,8 @@ def _is_beyond(rule: Rule, column: Column) -> bool:
 
 def doubts(looked: Sequence[Looked]) -> list[Remark]:
     """Remarks on columns that are used but may not be meant so, all of a kind in one."""
-    free = [one.column for one in looked if not one.is_kept and one.dressed is None]
-    uncut = [one for one in looked if not one.is_kept and one.rule is None and not is_identifier(one.column)]
+    free = [one.column for one in looked if not one.is_wanted and one.dressed is None]
+    uncut = [one for one in looked if not one.is_wanted and one.rule is None and not is_identifier(one.column)]
     many = [one for one in uncut if len(one.column.values) > PLAIN_STATES]
     dresses = [(one.column.name, dress) for one in many if one.dressed for dress in one.dressed.marks]
     dresses = [(name, dress) for name, dress in dresses if not SUSPECTS.issuperset(dress.texts or "x")]  # hinted at

@@ -1,5 +1,6 @@
 """ARFF files as they are found: against what other readers make of them, and what cannot be read is one sentence."""
 
+import csv
 import random
 
 import pytest
@@ -174,8 +175,16 @@ def test_what_another_program_writes_is_read_as_it_was(tmp_path_factory, case):
             )
 
 
+@pytest.fixture
+def limited():
+    """What scipy's reader sets for all of the process is as before when the test ends."""
+    before = csv.field_size_limit()
+    yield
+    csv.field_size_limit(before)
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_numbers_are_those_of_scipy(tmp_path, seed):
+def test_numbers_are_those_of_scipy(tmp_path, limited, seed):
     from scipy.io import arff
 
     rng = random.Random(seed)

@@ -341,3 +341,25 @@ def test_arrays_load_no_reader_of_frames():
         [sys.executable, "-c", f"{code}; print('narwhals' in sys.modules)"], capture_output=True, text=True, check=True
     )
     assert said.stdout.strip() == "False"
+
+
+def test_categories_that_no_record_has_are_told():
+    frame = pd.DataFrame({name: pd.Categorical(["x", "x"], categories=LEVELS) for name in "ab"})
+    (warning,) = from_dataframe(frame).warnings
+    assert warning == (
+        "Columns 'a' ('z' and 'y'), 'b' ('z' and 'y') declare states that no record has, and these count: say --states "
+        "to declare others."
+    )
+    assert from_dataframe(frame, states={"a": ["x"], "b": ["x", "y"]}, columns="b").warnings == ()
+    (warning,) = from_dataframe(frame, columns="a").warnings
+    assert warning.startswith("Column 'a' ('z' and 'y') declares states")
+
+
+def test_categories_may_number_the_records_which_is_told():
+    ids = pd.Series([f"p{i}" for i in range(70)], dtype="category")
+    (warning,) = from_dataframe(pd.DataFrame({"id": ids})).warnings
+    assert "Column 'id' looks like an identifier" in warning
+    assert from_dataframe(pd.DataFrame({"id": ids}), discrete="id").warnings == ()
+    many = pd.DataFrame({"town": pd.Series([f"t{i % 40}" for i in range(400)], dtype="category")})
+    (warning,) = from_dataframe(many).warnings
+    assert "'town' has more than 32 states" in warning
