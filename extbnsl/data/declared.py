@@ -12,7 +12,6 @@ from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.core.sentences import NAMES_SHOWN
-from extbnsl.data.beginning import beginning
 from extbnsl.data.column import (
     LARGEST_ARITY,
     Column,
@@ -27,6 +26,7 @@ from extbnsl.data.column import (
 from extbnsl.data.text import Lines, numbered_rows, read_text
 
 MAPPINGS = (".yaml", ".yml", ".json")  # suffixes of files with a mapping
+DELIMITERS = ",;\t"  # of names and numbers, where they are no blanks
 SHOWN = 60  # characters of what declares nothing
 
 
@@ -144,9 +144,10 @@ def _arity(name: str, text: str, who: str) -> int:
 
 
 def _of_two_lines(path: str | PathLike[str]) -> dict[str, States]:
-    lines = Lines(str(path))
-    begun = beginning(read_text(path).encode(), None, None, lines)
-    rows = [row for row, _ in numbered_rows([begun.head], begun.delimiter, lines) if any(map(str.strip, row))]
+    text = read_text(path).strip()
+    delimiter = next((mark for mark in DELIMITERS if mark in text.partition("\n")[0]), " ")
+    found = numbered_rows([text.encode()], delimiter, Lines(str(path)))
+    rows = [row for row, _ in found if any(map(str.strip, row))]
     if len(rows) != 2:
         raise InputError(
             f"{path} has {counted(len(rows), 'line')} where two are expected, names and numbers of states; a file that "
