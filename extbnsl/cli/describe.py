@@ -1,7 +1,7 @@
 """`extbnsl describe`: tell what the columns of data hold, before any solve."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from extbnsl.cli import options
@@ -10,6 +10,7 @@ from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full, wrapped
 from extbnsl.core.options import declared
+from extbnsl.core.sentences import Mention
 from extbnsl.formats.kinds import is_score_file
 from extbnsl.machine.budgets import Budgets
 
@@ -46,9 +47,20 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.data.description import described
 
     budgets = options.options_of(Budgets, given)
-    found, _ = options.read_problem(given.data, options.data_options(given), budgets, given.quiet, make=described)
-    say(json_text(found.document(), indent=1) if given.json else "\n".join(lines(found)))
+    treated = options.data_options(given)
+    found, _ = options.read_problem(given.data, treated, budgets, given.quiet, make=described)
+    if given.json:
+        say(json_text(found.document(), indent=1))
+    else:
+        advised = options.advice_on(given.data, treated, budgets) if found.notes else ()
+        say("\n".join((*lines(found), *_together(advised))))
     return 0
+
+
+def _together(advised: Sequence[Mention]) -> Iterator[str]:
+    """The line with all options that are advised, which may be long: it is to be copied as it is."""
+    if advised:
+        yield f"The first advice of each, together: {' '.join(map(str, advised))}"
 
 
 def lines(found: "Description") -> Iterator[str]:

@@ -19,6 +19,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.events import StageStarted
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
+from extbnsl.core.sentences import Mention
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
 from extbnsl.formats.kinds import LARGEST_SMOOTHING, is_score_file
@@ -54,8 +55,34 @@ def read_problem(
             problem: Any = read_scores(path, reading)
         else:
             usual = measured if is_of_numbers(score) else prepare
-            problem = read_file(make or usual, path, DataOptions(**DataOptions.renamed(given)), reading)
+            try:
+                problem = read_file(make or usual, path, DataOptions(**DataOptions.renamed(given)), reading)
+            except InputError as error:
+                if make or usual is measured:
+                    raise
+                raise _with_all_advice(error, path, given, budgets) from error
     return problem, replace(budgets, spent=time.monotonic() - began)
+
+
+def _with_all_advice(error: InputError, path: str, given: Mapping[str, Any], budgets: Budgets) -> InputError:
+    """The refusal of data; with all options by which they can be used, if it takes several."""
+    advised = advice_on(path, given, budgets)
+    if len(advised) < 2:
+        return error
+    together = (". All of it together: ", *(part for one in advised for part in (one, " ")))[:-1]
+    own = {"option": error.option, "names": error.names, "value": error.value, "row": error.row}
+    return InputError(*error.what.parts, **own, advice=(*error.advice, *together))
+
+
+def advice_on(path: str, given: Mapping[str, Any], budgets: Budgets) -> tuple[Mention, ...]:
+    """What `together` finds in some seconds; nothing of standard input, which cannot be read again."""
+    from extbnsl.data.text import Reading
+    from extbnsl.data.together import together
+
+    if is_standard_input(path):
+        return ()
+    reading = Reading(budgets.memory or default_memory(), Deadline.after(PATIENCE))
+    return together(path, DataOptions(**DataOptions.renamed(given)), reading)
 
 
 def is_standard_input(path: str) -> bool:
@@ -105,6 +132,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--json": {"action": "store_true", "help": "print result.json instead of the summary"},
     "--print": {"action": "store_true", "help": "list the parents of all variables (otherwise of up to 20)"},
 }
+PATIENCE = 10.0  # seconds to find what options data need
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
 TABLES = (".csv", ".tsv", ".txt")  # what the names of files with tables of arcs end in

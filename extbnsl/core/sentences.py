@@ -3,7 +3,7 @@ Python have drop="age at entry".
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 NAMES_SHOWN = 6  # in a sentence
@@ -65,7 +65,7 @@ class Sentence(str):
 def option(name: str, *texts: str, link: str = "") -> Mention:
     """The option with these texts, such as names of columns; without them if they are none, or too many to show."""
     shown = 0 < len(texts) <= NAMES_SHOWN
-    return Mention(name, ",".join(map(_field, texts)) if shown else None, link=link)
+    return Mention(name, in_list(texts) if shown else None, link=link)
 
 
 def asking(name: str, word: object) -> Mention:
@@ -76,6 +76,11 @@ def asking(name: str, word: object) -> Mention:
 def dropped(names: Sequence[str], link: str = " with ") -> Mention:
     """How to leave out these columns, for the end of advice."""
     return option("drop", *names, link=link)
+
+
+def in_list(texts: Iterable[str]) -> str:
+    """One text of several, with commas, as `texts_of` takes it apart."""
+    return ",".join(map(_field, texts))
 
 
 def _field(text: str) -> str:
