@@ -72,39 +72,42 @@ def read_table(make: Make[Made], path: str | PathLike[str], options: DataOptions
 
 
 class Odd(NamedTuple):
-    """First records that are none, by all appearance: what there is to say of them, and options that leave out them, or
-    what stands before one that may have the names."""
+    """First or last records that are none, by all appearance: the first such row, from 1; what there is to say of them;
+    and options that leave out them, or what stands before one that may have the names."""
 
+    row: int
     what: str
     advice: tuple[str | Mention, ...]
 
 
 def _records(
     table: Table, begun: Beginning, header: bool | None, lines: Lines
-) -> tuple[bool, list[Column], list[str], Odd | None]:
-    """Whether the first row has names, the records with these, warnings, and the first records that may be none."""
-    columns, ends, left_out = _rows(table, lines)
+) -> tuple[bool, list[Column], list[str], list[Odd]]:
+    """Whether the first row has names, the records with these, warnings, and first or last ones that may be none."""
+    columns, (ends, last_ends), left_out = _rows(table, lines)
     named, records, said = _named(columns, begun.lacking, header, lines.source)
     said += left_out
     if not named or lines.settled:
-        return named, records, said, None
+        return named, records, said, []
     records, of_states = _without_numbers_of_states(records, ends, lines)
-    odd = _odd(records, ends, lines)
-    return named, records, [*said, *of_states, *([_told(odd, lines)] if odd else [])], odd
+    odd = [*_odd(records, ends, lines), *_odd_at_end(records, last_ends, lines)]
+    return named, records, [*said, *of_states, *(_told(one, lines) for one in odd)], odd
 
 
-def _rows(table: Table, lines: Lines) -> tuple[list[Column], list[int], list[str]]:
+def _rows(table: Table, lines: Lines) -> tuple[list[Column], tuple[list[int], list[int]], list[str]]:
     """The columns without what is no field or record for certain: columns that a delimiter at an end of each line
-    makes, last rows without a value, and further rows that are the names; where the first rows end; and warnings."""
-    columns, ends, said = list(table.columns), list(table.ends), list[str]()
+    makes, last rows without a value, and further rows that are the names; where the first and the last rows end; and
+    warnings."""
+    columns, ends, last_ends, said = list(table.columns), list(table.ends), list(table.last_ends), list[str]()
     for end in (-1, 0):
         while len(columns) > 1 and columns[end].values == ("",):
             columns.pop(end)
     if lines.settled:
-        return columns, ends, said
+        return columns, (ends, last_ends), said
     empty = empty_end(columns) if len(columns) > 1 else 0
     if empty:
         columns = [replace(column, codes=column.codes[:-empty]) for column in columns]
+        last_ends = last_ends[:-empty]
         said.append(
             _of_left_out("The last row has" if empty == 1 else f"The last {empty:,} rows have", "no value", lines)
         )
@@ -112,10 +115,11 @@ def _rows(table: Table, lines: Lines) -> tuple[list[Column], list[int], list[str
     if len(again):
         columns = [replace(column, codes=np.delete(column.codes, again)) for column in columns]
         ends = [end for row, end in enumerate(ends) if row not in again]
+        last_ends = []
         more = f" and {len(again) - 1:,} more rows have" if len(again) > 1 else " has"
         what = f"Row {again[0]:,} of the data{more}"
         said.append(_of_left_out(what, "the names of the columns once more", lines))
-    return columns, ends, said
+    return columns, (ends, last_ends), said
 
 
 def _of_left_out(what: str, why: str, lines: Lines) -> str:
@@ -163,12 +167,12 @@ def _without_numbers_of_states(records: list[Column], ends: list[int], lines: Li
     return left, [_of_left_out(what, "the number of states of each column, as in GOBNILP's files,", lines)]
 
 
-def _odd(records: Sequence[Column], ends: Sequence[int], lines: Lines) -> Odd | None:
+def _odd(records: Sequence[Column], ends: Sequence[int], lines: Lines) -> list[Odd]:
     """The first records that are none, by all appearance, if there are any."""
     of_states = numbers_of_states(records)[0]
     rows = 1 if of_states else odd_rows(records)
     if not rows:
-        return None
+        return []
     one, texts = rows == 1, [column.values[column.codes[0]] for column in records]
     values = " and ".join(shown(records, row) for row in range(rows))
     why = "looks like no record, since its" if one else "look like no records, since their"
@@ -178,7 +182,20 @@ def _odd(records: Sequence[Column], ends: Sequence[int], lines: Lines) -> Odd | 
     if one and all(map(_is_name, texts)):
         before = asking("skip-lines", lines.without(1, ends[0]))
         advice = (*advice, ", what is before it with ", before, " if it has the names")
-    return Odd(f"{'row 1' if one else f'rows 1 to {rows}'} of the data {values} {why}", advice)
+    return [Odd(1, f"{'row 1' if one else f'rows 1 to {rows}'} of the data {values} {why}", advice)]
+
+
+def _odd_at_end(records: Sequence[Column], ends: Sequence[int], lines: Lines) -> list[Odd]:
+    """The last records that are none, by all appearance, such as totals, if there are any."""
+    count, rows = len(records[0].codes), odd_rows(records, last=True)
+    if not 0 < rows < len(ends):
+        return []
+    one, them = rows == 1, "it" if rows == 1 else "them"
+    values = " and ".join(shown(records, row) for row in range(count - rows, count))
+    looks = "looks like no record, since its" if one else "look like no records, since their"
+    what = f"the last {'row' if one else f'{rows} rows'} of the data {values} {looks} values"
+    skipped = asking("skip-lines", lines.without(ends[-rows - 1] + 1, ends[-1]))
+    return [Odd(count - rows + 1, f"{what} occur in no other row", (f"leave {them} out with ", skipped))]
 
 
 def _told(odd: Odd, lines: Lines) -> str:
@@ -188,17 +205,17 @@ def _told(odd: Odd, lines: Lines) -> str:
 
 
 @contextlib.contextmanager
-def _blaming(odd: Odd | None) -> Iterator[None]:
-    """Let an InputError of records name the first of them as the cause, if they are none, by all appearance."""
+def _blaming(odd: Sequence[Odd]) -> Iterator[None]:
+    """Let an InputError of records name the first or last of them as the cause, if they are none, by all appearance."""
     try:
         yield
     except InputError as error:
-        if odd is None or error.option:
+        if not odd or error.option:
             raise
         *parts, last = error.what.parts
         ends = last.removesuffix(".") if isinstance(last, str) else last
-        what = Sentence(*parts, ends, f"; {odd.what}")
-        raise InputError(what, names=error.names, value=error.value, row=1, advice=odd.advice) from error
+        what = Sentence(*parts, ends, f"; {odd[0].what}")
+        raise InputError(what, names=error.names, value=error.value, row=odd[0].row, advice=odd[0].advice) from error
 
 
 def _without_numbering(records: list[Column], wanted: Treatment) -> tuple[list[Column], list[str]]:

@@ -1,5 +1,5 @@
-"""Rows of a text that are no records: units, question texts or numbers of states below the names, and names once more;
-and a first column that only numbers or names the records.
+"""Rows of a text that are no records: units, question texts or numbers of states below the names, totals at the end,
+and names once more; and a first column that only numbers or names the records.
 """
 
 from collections.abc import Sequence
@@ -37,17 +37,17 @@ def shown(columns: Sequence[Column], row: int) -> str:
     return f"({', '.join(map(repr, texts))}{', ...' if len(columns) > SHOWN else ''})"
 
 
-def odd_rows(columns: Sequence[Column]) -> int:
-    """How many of the first records are none, by all appearance: their values occur in no other record.
+def odd_rows(columns: Sequence[Column], last: bool = False) -> int:
+    """How many of the first records, or of the last, are none, by all appearance: their values occur in no other.
 
     That is so of one in nearly all columns, beside missing values, where values do occur again; or it has texts where
     all others have numbers. How often a record would be so by chance, if columns had nothing to do with each other, is
     the product of the shares of such values; it is less than UNLIKELY. O(columns) if the records are ordinary.
     """
-    if len(columns[0].codes) < LEAST_RECORDS:
-        return 0
-    found = 0
-    while found < min(MOST_ROWS, len(columns[0].codes) - LEAST_RECORDS) and _chance(columns, found) < UNLIKELY:
+    records, found = len(columns[0].codes), 0
+    while found < min(MOST_ROWS, records - LEAST_RECORDS):
+        if _chance(columns, records - 1 - found if last else found) >= UNLIKELY:
+            break
         found += 1
     return found
 

@@ -46,6 +46,8 @@ FORMATS = (
     Format("a PDF document", (".pdf",), (b"%PDF",), "save the table as CSV"),
     Format("a GeNIe network (XDSL)", (".xdsl",), (b"<smile",), _DATA),
     Format("a network in XML (XMLBIF)", (".xmlbif",), (b"<!DOCTYPE BIF", b"<BIF"), _DATA),
+    Format("a pointer of Git LFS", (), (b"version https://git-lfs",), "get the file itself, by git lfs pull"),
+    Format("a pointer of git-annex", (), (b"/annex/objects/",), "get the file itself, by git annex get"),
     Format(
         "XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html", b"<table"), "save the table in it as CSV"
     ),

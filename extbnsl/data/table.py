@@ -200,15 +200,17 @@ def _ragged(lines: Lines, line: int, begins: str, found: int, width: int) -> Inp
 
 COLUMN_BYTES = 1 << 10  # about what a column takes without any record
 FIRST_ROWS = 4  # names, and records that may be none
+LAST_ROWS = 16  # of which the last may be none
 LATER_BYTES = 3  # that each field takes later, at least, besides its code: the code in order and the one in the Dataset
 
 
 class Table(NamedTuple):
-    """The columns of a text, unnamed, with its first row as a record too; `ends` are the lines in which the first rows
-    end, of those that `Lines` left."""
+    """The columns of a text, unnamed, with its first row as a record too; `ends` and `last_ends` are the lines in which
+    the first and the last rows end, of those that `Lines` left."""
 
     columns: tuple[Column, ...]
     ends: list[int]
+    last_ends: list[int]
 
 
 def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Reading) -> Table:
@@ -220,6 +222,7 @@ def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Readin
     """
     columns: list[ColumnCodes] = []
     ends: list[int] = []
+    last_ends: list[int] = []
     records, source = 0, lines.source
     for chunk in row_chunks(blocks, delimiter, lines):
         longest = chunk.lengths.max(axis=0).tolist()
@@ -231,6 +234,7 @@ def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Readin
             columns = [ColumnCodes() for _ in range(width)]
         records += len(chunk.lines)
         ends += chunk.lines[: max(0, FIRST_ROWS - len(ends))]
+        last_ends = [*last_ends, *chunk.lines[-LAST_ROWS:]][-LAST_ROWS:]
         needed = (COLUMN_BYTES + LATER_BYTES * records) * len(columns)
         for j, column in enumerate(columns):
             needed += column.extend(chunk, j, longest[j])
@@ -238,4 +242,4 @@ def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Readin
     if not columns:
         found = "has no line that is a row" if lines.left_out else "is empty"
         raise InputError(f"{source} {found}: give a file with at least one row of data.")
-    return Table(tuple(column.column() for column in columns), ends)
+    return Table(tuple(column.column() for column in columns), ends, last_ends)

@@ -154,7 +154,11 @@ def _check_characters(block: bytes, name: str, line: int) -> None:
         block.decode()
     except UnicodeDecodeError as error:
         at = line + block.count(b"\n", 0, error.start)
-        raise InputError(f"{name} is not UTF-8 text (line {at}): save it as UTF-8.") from None
+        wide = block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        own = "UTF-16" if wide else "latin1"
+        found = "is UTF-16 text" if wide else f"is not UTF-8 text (line {at})"
+        advice = f"save it as UTF-8, such as by iconv -f {own} -t UTF-8 FILE > NEW"
+        raise InputError(f"{name} {found}: {advice}{'' if wide else ', if it is latin1'}.") from None
     if b"\0" in block:
         at = line + block.count(b"\n", 0, block.index(b"\0"))
         raise InputError(f"{name} has a NUL byte in line {at}, so it is no text file: save it as UTF-8 text.")

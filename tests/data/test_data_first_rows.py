@@ -188,6 +188,7 @@ def test_ordinary_records_are_records(columns, records, seed):
         made = [column_of_texts(str(j), texts) for j, texts in enumerate(drawn)]
         told += odd_rows(made) > 0
         assert not numbers_of_states(made)[1]
+        told += odd_rows(made, last=True) > 0
     assert told <= 1
 
 
@@ -196,7 +197,10 @@ def test_the_chance_is_what_the_rule_says():
     for records, columns in ((20, 2), (20, 3), (99, 2), (101, 2), (9, 3), (11, 3), (13, 4)):
         texts = ["one", *["other"] * (records - 1)]
         made = [column_of_texts(str(j), texts) for j in range(columns)]
-        assert odd_rows(made) == (records**-columns < 1e-3)
+        at_end = [column_of_texts(str(j), texts[::-1]) for j in range(columns)]
+        assert odd_rows(made) == odd_rows(at_end, last=True) == (records**-columns < 1e-3)
+        assert not odd_rows(made, last=True)
+        assert not odd_rows(at_end)
         arity = [column_of_texts(str(j), ["2", "0", *["1"] * (records - 2)]) for j in range(columns)]
         singles = 2 / records  # "2" and "0" both occur once
         assert numbers_of_states(arity)[1] == (singles**columns < CERTAIN)
@@ -205,7 +209,36 @@ def test_the_chance_is_what_the_rule_says():
 @pytest.mark.parametrize("records", range(1, LEAST_RECORDS + MOST_ROWS + 1))
 def test_few_records_are_compared_with_all_that_are_left(records):
     made = [column_of_texts(str(j), [f"t{i}" if i < 4 else "x" for i in range(records)]) for j in range(30)]
-    assert odd_rows(made) <= max(0, min(MOST_ROWS, records - LEAST_RECORDS))
+    most = max(0, min(MOST_ROWS, records - LEAST_RECORDS))
+    assert odd_rows(made) <= most
+    assert odd_rows([column_of_texts("x", ["t"] * records)] * 3, last=True) <= most
+
+
+@pytest.mark.parametrize("odd", [[["Total", "70", "60", "99"]], [["Mean", ".5", ".4", ".7"], ["N", "100", "99", "98"]]])
+@pytest.mark.parametrize("blank", [0, 1, 20])
+def test_totals_at_the_end_are_told(read, odd, blank):
+    rows = [list("ABCD"), *states(60), *odd, *([[""] * 4] * blank)]
+    data = read(rows)
+    if blank > 15:  # where they stand is not known any more
+        assert not [warning for warning in of_rows(data.warnings) if "look" in warning]
+        return
+    (warning,) = [warning for warning in of_rows(data.warnings) if "look" in warning]
+    first, last = 62, 61 + len(odd)
+    assert ("the last row" if len(odd) == 1 else "the last 2 rows") in warning.lower()
+    assert f"--skip-lines {first}-{last}" in warning
+    assert all(map(warning.__contains__, odd[-1]))
+    left = read(rows, skip_lines=f"{first}-{last}")
+    assert left.records == 60
+    assert not [warning for warning in left.warnings if "look" in warning]
+
+
+def test_totals_are_named_where_the_columns_are_refused(read):
+    rows = [["x", "y"], *([f"{i}.{i}", str(i % 2)] for i in range(80)), ["Sum", "40"]]
+    with pytest.raises(InputError) as caught:
+        read(rows)
+    assert "the last row of the data ('Sum', '40')" in str(caught.value)
+    assert caught.value.row == 81
+    assert "--skip-lines 82-82" in str(caught.value)
 
 
 # Names once more, rows without a value
