@@ -3,6 +3,7 @@
 `learn` is the whole of it in one call, `k_best` ranks the k best networks and `best_first` gives them one by one,
 `order` finds the best network under an order of the variables, and `approximate` a good one of many variables;
 `BayesianNetworkLearner` does that in scikit-learn's manner. Nothing heavy is imported before they are called.
+`cost` tells what a given network costs, and `compare` how two differ.
 `describe` tells what the columns of data hold; `read_data`, `read_csv` and `read_scores` read files as the command line
 does, `read_network` networks of other programs; `local_scores` takes scores from a dictionary.
 """
@@ -22,7 +23,7 @@ _HOMES = {
     "read_scores": ("extbnsl.formats.score_reader", "read_scores"),
     **{
         name: ("extbnsl.python.api", name)
-        for name in ("approximate", "best_first", "describe", "k_best", "learn", "order")
+        for name in ("approximate", "best_first", "compare", "cost", "describe", "k_best", "learn", "order")
     },
 }
 __all__ = ["__version__", *_HOMES]

@@ -9,6 +9,8 @@ from extbnsl.core.version import __version__
 from extbnsl.data import Dataset, Reading
 from extbnsl.formats.network_reader import read_network
 from extbnsl.formats.score_reader import read_scores
+from extbnsl.networks.families import NetworkCost
+from extbnsl.python.api import compare
 from extbnsl.python.estimator import BayesianNetworkLearner as _Learner
 from extbnsl.results.networks import CostedNetwork
 from extbnsl.results.ranked import KBestResult
@@ -21,6 +23,8 @@ __all__ = [
     "__version__",
     "approximate",
     "best_first",
+    "compare",
+    "cost",
     "describe",
     "k_best",
     "learn",
@@ -86,6 +90,26 @@ def best_first(
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> collections.abc.Iterator[CostedNetwork]: ...
+def cost(
+    network: Any,
+    data: Any,
+    *,
+    score: str = "mdl",
+    ess: float | None = None,
+    names: collections.abc.Sequence[str] | None = None,
+    missing: str = "refuse",
+    na: str | collections.abc.Sequence[str] | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    unit: str | collections.abc.Sequence[str] | None = None,
+    below_detection: str | None = None,
+    columns: str | collections.abc.Sequence[str] | None = None,
+    drop: str | collections.abc.Sequence[str] | None = None,
+    discrete: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
+    states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
+    weights: str | None = None,
+) -> NetworkCost: ...
 def describe(
     data: Any,
     *,

@@ -21,7 +21,12 @@ from typing import Any
 '''
 LEARNER = "BayesianNetworkLearner"
 OWN = re.compile(r"\bextbnsl\.[\w.]*\.(?=[A-Z])")  # where a class is at home
-MENTIONED = {"data": "Dataset, Reading", "results.networks": "CostedNetwork", "results.ranked": "KBestResult"}
+MENTIONED = {
+    "data": "Dataset, Reading",
+    "networks.families": "NetworkCost",
+    "results.networks": "CostedNetwork",
+    "results.ranked": "KBestResult",
+}
 
 
 def stub() -> str:

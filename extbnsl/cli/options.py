@@ -22,7 +22,7 @@ from extbnsl.core.options import Declared, declared
 from extbnsl.core.sentences import Mention
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered
-from extbnsl.formats.kinds import LARGEST_SMOOTHING, is_score_file
+from extbnsl.formats.kinds import LARGEST_SMOOTHING, OF_ARCS, is_score_file
 from extbnsl.machine.budgets import Budgets, Deadline, default_memory
 from extbnsl.run.progress import told_on
 from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_named
@@ -135,7 +135,6 @@ SHARED: dict[str, dict[str, Any]] = {
 PATIENCE = 10.0  # seconds to find what options data need
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
-TABLES = (".csv", ".tsv", ".txt")  # what the names of files with tables of arcs end in
 T = TypeVar("T")
 AS_BEFORE = ("memory", "disk", "threads")  # for `resume`, unless others are given
 
@@ -344,12 +343,12 @@ def _names(text: str) -> tuple[str, ...]:
 def _arc(text: str) -> tuple[str, str] | Path:
     """An arc, or the file of a table of arcs."""
     names = _names(text)
-    if len(names) == 1 and Path(text).suffix.lower() in TABLES:
+    if len(names) == 1 and Path(text).suffix.lower() in OF_ARCS:
         return Path(text)
     if len(names) != 2:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a parent and a child with a comma between them; names with commas stand in double "
-            f"quotes, and the name of a table of arcs ends in {', '.join(TABLES)}"
+            f"quotes, and the name of a table of arcs ends in {', '.join(OF_ARCS)}"
         )
     return names[0], names[1]
 

@@ -39,6 +39,7 @@ WITH_STRENGTHS = ("graphml", "json", "csv")
 WITH_CLASSES = ("dot",)  # can show the equivalence class instead of the network
 LARGEST_SMOOTHING = 1e6
 OF_SCORES = (".jkl", ".jaa", ".pss", ".scores")
+OF_ARCS = (".csv", ".tsv", ".txt")  # tables of them
 
 
 def is_score_file(path: str | PathLike[str]) -> bool:

@@ -55,28 +55,31 @@ def read_lines(path: Path, content: bytes) -> Document | None:
     return None
 
 
-def read_arcs(path: Path, kind: str) -> tuple[Arc, ...]:
+def read_arcs(path: Path, kind: str = "", more_columns: bool = False) -> tuple[Arc, ...]:
     """The arcs (parent, child) of a table: two columns, parents first, between commas, semicolons, tabs or blanks.
-    kind: what they are, one of ARCS.
+    kind: what they are as knowledge, one of ARCS; more_columns: whether there may be others behind two that are named.
 
     The first line may name the columns, and the first column may number the rows, as R's write.csv and write.table do.
     FileError with all that is wrong with it, InputError if it cannot be read, or if no arc is allowed.
     """
     rows = list(_rows(path, _text(path, read_given(path, MOST_TABLE))))
     head = rows[0][1] if rows else []
-    headed = _headed(head)
-    numbered = bool(head) and (head[0] == "" or (len(head) == 2 and headed and len(rows[-1][1]) == 3))
+    headed = _headed(head, more_columns)
+    unnamed = head[:1] == [""]
+    width = len(head) if unnamed or not headed else len(head) + 1  # of rows with a number
+    numbered = unnamed or (headed and len(rows[-1][1]) == width)
     found: list[Arc] = []
 
     def take(fields: Sequence[str]) -> str | None:
-        own = fields[1:] if numbered and len(fields) == 3 else fields
+        own = fields[1:] if numbered and len(fields) == width else fields
+        own = own[:2] if more_columns and headed else own
         if len(own) != 2 or not all(own):
             what = f"{in_full(len(own), 'field')}, where an arc has a parent and a child"
             return f"{what}: {','.join(fields)[:SHOWN]!r}; leave other columns out."
         found.append((own[0], own[1]))
         return None
 
-    _taken(path, rows[1:] if headed or (numbered and len(head) == 3) else rows, take)
+    _taken(path, rows[1:] if headed or (unnamed and len(head) == 3) else rows, take)
     if not found and kind == "allowed":  # which would say nothing, and not that there is no arc
         raise InputError(f"{path} has no arc, so that none were allowed; to say this, give all variables to --apart.")
     return tuple(found)
@@ -85,10 +88,11 @@ def read_arcs(path: Path, kind: str) -> tuple[Arc, ...]:
 _HEADS = {("from", "to"), ("parent", "child"), ("source", "target"), ("cause", "effect"), ("tail", "head")}
 
 
-def _headed(fields: Sequence[str]) -> bool:
-    """Whether the first line of a table names columns of arcs."""
+def _headed(fields: Sequence[str], more_columns: bool = False) -> bool:
+    """Whether the first line of a table names columns of arcs, or these first and more."""
     names = [field.strip().lower() for field in fields]
-    return tuple(names[1:] if names[:1] == [""] else names) in _HEADS
+    own = names[1:] if names[:1] == [""] else names
+    return tuple(own[:2] if more_columns else own) in _HEADS
 
 
 def _text(path: Path, content: bytes) -> str:

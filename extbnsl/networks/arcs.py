@@ -51,11 +51,7 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
     Asks for the costs of up to three families an arc, each once; O(arcs of all paths) words besides.
     """
     once = functools.cache(cost)
-    above = [0] * len(network.names)  # each variable and its ancestors, as bits
-    for x in network.order():
-        above[x] = 1 << x
-        for parent in network.parents[x]:
-            above[x] |= above[parent]
+    above = network.above()
     required = set(claim.knowledge.required)
     ruled_out = claim.knowledge.ruling_out()
     most = len(network.names) if claim.max_parents is None else claim.max_parents

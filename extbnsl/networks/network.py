@@ -106,6 +106,15 @@ class Network:
             raise VerificationError(f"The network has the cycle {cycle}.")
         return tuple(order)
 
+    def above(self) -> list[int]:
+        """Each variable and its ancestors, as bits; VerificationError for a cycle. O(arcs of all paths) words."""
+        above = [0] * len(self.names)
+        for x in self.order():
+            above[x] = 1 << x
+            for parent in self.parents[x]:
+                above[x] |= above[parent]
+        return above
+
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each variable, ascending indices."""
         children: list[list[int]] = [[] for _ in self.names]

@@ -31,6 +31,8 @@ from extbnsl.solver.place import Place
 if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.data.encode import Make
+    from extbnsl.networks.comparing import Comparison
+    from extbnsl.networks.families import NetworkCost
     from extbnsl.results.networks import CostedNetwork
     from extbnsl.results.ranked import KBestResult
     from extbnsl.results.result import Result
@@ -260,6 +262,65 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
         for row, column in zip(rows, found.columns, strict=True):
             row["odd"] = [sentence.in_python() for sentence in column.odd]
         return rows
+
+
+@keywords({name: QUESTION[name] for name in ("score", "ess")}, TABLE)
+def cost(network: Any, data: Any, **options: Any) -> "NetworkCost":
+    """Tell what a given network costs.
+
+    Parameters
+    ----------
+    network : Result, Network, dict, list, str, path-like or object with nodes and edges
+        A result, {child: parents}, pairs (parent, child), a model string such as "[a][b|a]", the path of a run or of a
+        file of a network, or a graph of networkx or pgmpy.
+    data : data frame, ndarray, dict, list, Dataset, Numbers or LocalScores
+        As for `learn`.
+    {options}
+
+    Returns
+    -------
+    NetworkCost
+        Its `cost` in nats, less being better, how many free `parameters` it has, and both for each of its `families`.
+
+    Raises
+    ------
+    InputError
+        For what cannot be used, cycles, and other variables than the data have.
+    """
+    from extbnsl.networks.families import network_cost
+    from extbnsl.results.structures import structure_given
+
+    with _told_in_python():
+        problem = _problem_from(data, options)
+        structure = structure_given(network)
+        claim = Claim(options["score"], None, plain(options["ess"]))
+        return network_cost(structure.over(tuple(problem.names), "the data"), problem, claim)
+
+
+def compare(first: Any, second: Any) -> "Comparison":
+    """Tell how two networks of the same variables differ.
+
+    Parameters
+    ----------
+    first, second : Result, Network, dict, list, str, path-like or object with nodes and edges
+        As for `cost`.
+
+    Returns
+    -------
+    Comparison
+        The arcs that `both` have, those that are `reversed`, those of the `first_alone` and of the `second_alone`, the
+        structural Hamming `distance`, and the `class_distance`, that of the equivalence classes.
+
+    Raises
+    ------
+    InputError
+        For what is no network, cycles, and networks of other variables.
+    """
+    from extbnsl.networks.comparing import compared
+    from extbnsl.results.structures import structure_given, together
+
+    with _told_in_python():
+        return compared(*together(structure_given(first), structure_given(second)))
 
 
 def _found(problem: "Data | LocalScores", options: Mapping[str, Any], methods: Options, scope: Any = None) -> Any:

@@ -96,13 +96,13 @@ def _asked(
     """The places of the variables that are asked for, and the values by the places of those that are given."""
     if isinstance(variables, str):
         raise InputError(f"variables: {variables!r} is a text; give a list of names.")
-    known = {_place(names, name): value for name, value in given.items()}
+    known = {place_of(names, name): value for name, value in given.items()}
     if len(known) < len(given):
         raise InputError("A variable is given twice: leave one out.")
     if variables is None:
         targets = [place for place in range(len(names)) if place not in known]
     else:
-        targets = list(dict.fromkeys(_place(names, name) for name in variables))
+        targets = list(dict.fromkeys(place_of(names, name) for name in variables))
     if both := [names[target] for target in targets if target in known]:
         raise InputError(f"{both[0]!r} is given, and asked for: leave one out.", names=both)
     if not targets:
@@ -110,7 +110,8 @@ def _asked(
     return targets, known
 
 
-def _place(names: Sequence[str], name: Any) -> int:
+def place_of(names: Sequence[str], name: Any) -> int:
+    """The place of the variable of this name; InputError if there is none."""
     text = clean_name(str(name))
     if text not in names:
         raise InputError(f"There is no variable {str(name)!r}{did_you_mean(text, names)}", names=[str(name)])

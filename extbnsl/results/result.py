@@ -33,6 +33,7 @@ from extbnsl.verify import FORMAT_VERSION, LOG_BASE, SIGN
 from extbnsl.verify.certificate import Certificate
 
 if TYPE_CHECKING:
+    from extbnsl.networks.families import Reason
     from extbnsl.results.bootstrap import Bootstrap
 
 
@@ -316,6 +317,35 @@ class Result:
             raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
         problem = self.local_scores if data is None else data
         return described(self.network, self.cost, problem, self.claim, parameters, strengths, smoothing)
+
+    def why(self, x: str, y: str | None = None) -> "list[Reason]":
+        """Why the network has the arcs between two variables, or has them not, all else as it is.
+
+        Parameters
+        ----------
+        x, y : str
+            The names of the variables; without y, the arcs of x with all others.
+
+        Returns
+        -------
+        list of Reason
+            For each arc, into x first, whether it is `present`, its `gain` in likelihood, the `price` that the score
+            charges, by how much the cost `rise`s with it, all in nats, and what has it `barred`.
+
+        Raises
+        ------
+        InputError
+            For names that there are not, or if the result has neither data nor local scores.
+        """
+        from extbnsl.networks.families import figures_from, reasons
+        from extbnsl.results.querying import place_of
+
+        problem = self.local_scores if self.dataset is None else self.dataset
+        if problem is None:
+            raise InputError("why needs data or local scores, and this result has neither.")
+        names = self.network.names
+        places = (place_of(names, x), None if y is None else place_of(names, y))
+        return reasons(self.network, self.claim, figures_from(problem, self.claim), *places)
 
     def query(
         self,
