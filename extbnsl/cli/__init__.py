@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(f"{error} This is a fault of extbnsl: please report it.", error.exit_code)
     except ExtbnslError as error:
         return fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return fail(NOTHING_WRITTEN, KILLED)
+    except KeyboardInterrupt as error:
+        return fail(str(error) or NOTHING_WRITTEN, KILLED)
     except MemoryError:
         return fail(OUT_OF_MEMORY, BudgetError.exit_code)
     except Exception as error:

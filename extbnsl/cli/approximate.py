@@ -34,6 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     options.add_options(parser, declared(ApproximateMethods))
     options.add_shared(parser, "--run-dir")
+    parser.add_argument("--resume", action="store_true", help=options.GO_ON)
     parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk", "time_limit")
@@ -45,5 +46,4 @@ def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
     methods = options.options_of(ApproximateMethods, given)
     methods.check()
-    with session.new_run(given, methods) as begun:
-        return session.solve_in(*begun, given)
+    return session.begin_or_go_on(given, methods)

@@ -33,6 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     options.add_shared(parser, "data")
     options.add_options(parser, declared(Scope), k=f"{K}, or {MOST_LISTED:,} within a factor")
     options.add_shared(parser, "--run-dir")
+    parser.add_argument("--resume", action="store_true", help=options.GO_ON)
     parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets))
@@ -54,5 +55,4 @@ def run(given: argparse.Namespace) -> int:
     scope = options.options_of(Scope, given, **({"k": K} if given.k is None and given.within_factor is None else {}))
     scope.check()
     own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
-    with session.new_run(given, methods_named(given.method, own, ALL), scope) as begun:
-        return session.solve_in(*begun, given)
+    return session.begin_or_go_on(given, methods_named(given.method, own, ALL), scope)

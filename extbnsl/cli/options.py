@@ -133,6 +133,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--print": {"action": "store_true", "help": "list the parents of all variables (otherwise of up to 20)"},
 }
 PATIENCE = 10.0  # seconds to find what options data need
+GO_ON = "go on with the run in the run directory if it was begun, by the same question: for job scripts and cron"
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
 T = TypeVar("T")

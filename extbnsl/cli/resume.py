@@ -18,9 +18,8 @@ from extbnsl.core.figures import format_time
 from extbnsl.core.options import Options, declared
 from extbnsl.files.manifest import (
     APPROXIMATE,
-    BOOTSTRAP,
     DONE,
-    K_BEST,
+    NOT_READ,
     Manifest,
     Remembered,
     believed,
@@ -28,14 +27,13 @@ from extbnsl.files.manifest import (
 )
 from extbnsl.files.names import MANIFEST, TEXT_LOG
 from extbnsl.files.store import check_scratch
-from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
-from extbnsl.results.reading import damage_told, network_written
+from extbnsl.results.reading import claim_in, damage_told, network_written
 from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
-from extbnsl.solver.methods import ApproximateMethods, Resamples
+from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 
 EPILOG = """\
@@ -51,7 +49,6 @@ example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
-SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -73,15 +70,47 @@ def run(given: argparse.Namespace) -> int:
         document = finished_result(run.path)
         more = document is not None and can_go_on(run.path)
         if document is not None and not (more and given.time_limit):
-            _finish(run, document, given)
-            if not given.quiet:
-                left = "give it more time with --time-limit" if more else "there is nothing left to do"
-                remark(f"The run in {run.path} is finished; {left}.")
-            with damage_told(run.path):
-                code = session.tell(document, run.path, given)
-            _draw_finished(run.path, given.quiet or given.json)
-            return code
+            left = "give it more time with --time-limit" if more else "there is nothing left to do"
+            return _tell_finished(run, document, given, f"The run in {run.path} is finished; {left}.")
         return _go_on(run, read_manifest(run.path), given, interrupts)
+
+
+def go_on_with(path: Path, given: argparse.Namespace, methods: Options, scope: Any) -> int:
+    """Go on with the run in a folder, of which a command asks what it would ask of a new one; the exit code.
+
+    The data are read to see that they are the same. RunDirectoryError if it was asked something else.
+    """
+    from extbnsl.solver.opening import Request
+
+    with Interrupts() as interrupts, reopen(path) as run:
+        budgets, how = options.options_of(Budgets, given), options.data_options(given)
+        problem, _ = read_problem(given.data, how, budgets, given.quiet, given.score)
+        place, kind = Place(run.path, remember=options.remembered(given)), session.kind_of(methods, scope)
+        asked = Request(problem, options.claim_of(given), methods, budgets, place, scope, kind)
+        document = finished_result(path)
+        if document is None or (path / MANIFEST).exists():
+            manifest = read_manifest(path)
+            if manifest.state.digest != NOT_READ:
+                asked.check_same(manifest.state)
+        elif problem.fingerprint != document["provenance"]["data_digest"] or claim_in(document) != asked.claim:
+            raise RunDirectoryError(f"The run in {path} had other data, or another question; start a new run.")
+        again = argparse.Namespace(**vars(given) | {"data": Path(given.data), "run": path})
+        if asked.kind == APPROXIMATE:
+            again.time_limit = None  # what is left of its time
+        if document is not None:
+            return _tell_finished(run, document, again, f"The run in {path} is finished; there is nothing left to do.")
+        return _go_on(run, manifest, again, interrupts)
+
+
+def _tell_finished(run: RunDirectory, document: Mapping[str, Any], given: argparse.Namespace, sentence: str) -> int:
+    """Print the result of a finished run, and do what its process may have left to do; the exit code."""
+    _finish(run, document, given)
+    if not given.quiet:
+        remark(sentence)
+    with damage_told(run.path):
+        code = session.tell(document, run.path, given)
+    _draw_finished(run.path, given.quiet or given.json)
+    return code
 
 
 def _finish(run: RunDirectory, document: Mapping[str, Any], given: argparse.Namespace) -> None:
@@ -138,7 +167,7 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
         manifest = reopened(manifest)
     data = _data(run.path, given.data, remembered.input)
     before = remembered.budgets
-    kept = {name: before.get(name) for name in AS_BEFORE if getattr(given, name) is None}
+    kept = {name: before.get(name) for name in AS_BEFORE if getattr(given, name, None) is None}
     asked_for = options.options_of(Budgets, given, **kept)
     problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, state.claim.score)
     kind: type[Options] = ApproximateMethods if approximates else Methods
@@ -147,12 +176,15 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
         left = max(LEAST_SECONDS, state.seconds_left or 0.0)
         budgets = replace(budgets, time_limit=budgets.time_limit or left)
     scope = None
-    if of := SCOPES.get(state.kind):
+    if of := session.SCOPES.get(state.kind):
         scope = believed(run.path, "state.scope", lambda: decode(of, of.completed(state.scope)))
-    compress = bool(given.compress or before.get("compress"))
+    compress = bool(getattr(given, "compress", False) or before.get("compress"))
     granted = {name: getattr(budgets, name) for name in AS_BEFORE} | {"compress": compress}
     remember = replace(remembered, input=absolute(data), budgets=granted)
     place = Place(run.path, None, compress, manifest, remember)
+    if state.digest == NOT_READ:
+        scratch = None if manifest.scratch is None else manifest.scratch.folder.parent
+        place = replace(place, scratch_dir=scratch, resume=None)
     line = f"resuming {run.path}: {manifest.state.phase}, after {format_time(manifest.state.spent.seconds)}"
     run.append(TEXT_LOG, line)
     if not given.quiet:

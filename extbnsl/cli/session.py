@@ -17,19 +17,29 @@ from extbnsl.cli import options
 from extbnsl.cli.head import head
 from extbnsl.cli.saying import OUT_OF_MEMORY, fault, say, say_all
 from extbnsl.core.claims import FINISHED, INTERRUPTED
-from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
+from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
 from extbnsl.core.figures import fitted, format_cost, wrapped
 from extbnsl.core.options import Options
 from extbnsl.files.atomic import pieces
-from extbnsl.files.manifest import Remembered, read_manifest
+from extbnsl.files.manifest import (
+    APPROXIMATE,
+    BOOTSTRAP,
+    K_BEST,
+    NOT_READ,
+    SOLVE,
+    Remembered,
+    RunState,
+    read_manifest,
+)
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
+from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.facts import sizes_told
 from extbnsl.run import progress
-from extbnsl.run.directory import RunDirectory, create, resume_command
+from extbnsl.run.directory import RunDirectory, create, default_folder, is_run, resume_command
 from extbnsl.run.progress import Clock, StatusFile
 from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
     from extbnsl.results.result import Result
     from extbnsl.solver.opening import Request
 
+SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 STOPPED = 10  # the exit code of what can go on
 SELDOM_PROVED = 250  # of which networks are proved now and then
 MOST_LAYERS = 500  # that a result has
@@ -53,14 +64,21 @@ def new_run(
     function of it."""
     source = "stdin" if options.is_standard_input(given.data) else given.data
     scratch = getattr(given, "scratch_dir", None)
-    with Interrupts() as interrupts, create(given.run_dir, source, given.overwrite, scratch) as run:
+    folder = run_folder(given) if getattr(given, "resume", False) else given.run_dir
+    with Interrupts() as interrupts, create(folder, source, given.overwrite, scratch) as run, _kept(run):
         if given.run_dir is None and not callable(scope):  # nothing that follows an order can be resumed
             run.warnings += _stopped_before(run.path, given.data)
+        remember = options.remembered(given)
+        if is_resumable(methods) and not callable(scope) and os.path.isfile(given.data):  # no pipe can be read again
+            asked = {} if scope is None else scope.document()
+            kind = kind_of(methods, scope)
+            state = RunState(kind, NOT_READ, options.claim_of(given), methods.document(), asked, remember)
+            run.keep(replace(state, seconds_left=given.time_limit) if kind == APPROXIMATE else state, scratch)
         budgets, reading = options.options_of(Budgets, given), options.data_options(given)
         problem, budgets = options.read_problem(given.data, reading, budgets, given.quiet, given.score)
         if scope is None and isinstance(methods, Methods):
             run.warnings += _too_many(problem.variables, given.data)
-        place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
+        place = options.options_of(Place, given, run_folder=run.path, remember=remember)
         claim = options.claim_of(given)
         from extbnsl.solver.opening import Request
 
@@ -70,6 +88,49 @@ def new_run(
             from extbnsl.cli.plot import draw_after
 
             draw_after(run.path, given.plot, given.quiet or given.json)
+
+
+@contextlib.contextmanager
+def _kept(run: RunDirectory) -> Iterator[None]:
+    """Say how to go on with a run that is stopped before it has begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if run.is_kept:
+            raise KeyboardInterrupt(f"Interrupted while starting; '{resume_command(run.path)}' starts again.") from None
+        raise
+
+
+def begin_or_go_on(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
+    """Make the run that a command asks for, or with --resume go on with it if it was begun, and write and print what
+    comes of it; the exit code."""
+    if given.resume and not is_resumable(methods):
+        raise InputError(f"{given.method} has no checkpoints to go on from: leave it out.", option="resume")
+    if given.resume and given.overwrite:
+        raise InputError("goes on with a run, and --overwrite replaces it: give one of them.", option="resume")
+    if given.resume and is_run(run_folder(given)):
+        from extbnsl.cli.resume import go_on_with
+
+        return go_on_with(run_folder(given), given, methods, scope)
+    with new_run(given, methods, scope) as begun:
+        return solve_in(*begun, given)
+
+
+def run_folder(given: argparse.Namespace) -> Path:
+    """The run directory of a command that may go on with one: none that has a number."""
+    source = "stdin" if options.is_standard_input(given.data) else given.data
+    return given.run_dir or default_folder(source)
+
+
+def is_resumable(methods: Options) -> bool:
+    """Whether runs by these methods have checkpoints."""
+    return isinstance(methods, Methods | ApproximateMethods)
+
+
+def kind_of(methods: Options, scope: Any) -> str:
+    """The kind of a run that is asked for this, by these methods."""
+    of_scope = next((kind for kind, of in SCOPES.items() if isinstance(scope, of)), SOLVE)
+    return APPROXIMATE if isinstance(methods, ApproximateMethods) else of_scope
 
 
 def _too_many(variables: int, source: str) -> tuple[str, ...]:
@@ -242,7 +303,7 @@ def _layers(folder: Path) -> list[dict[str, int]]:
 def _stopping(run: RunDirectory, methods: Options, quiet: bool) -> str:
     """What the first signal says on standard error."""
     said = NO_CHECKPOINT
-    if isinstance(methods, Methods | ApproximateMethods):
+    if is_resumable(methods):
         way_on = f"'{resume_command(run.path)}' goes on (once more: end at once)."
         said = f"Stopping; the state and the best network will be written, and {way_on}"
     said = fitted(said, sys.stderr)

@@ -26,6 +26,7 @@ example:
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     options.add_shared(parser, "data", "--run-dir")
+    parser.add_argument("--resume", action="store_true", help=options.GO_ON)
     parser.add_argument("--overwrite", action="store_true", help=f"{options.REPLACE_RUN}, and the FILE of --plot")
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets))
@@ -58,5 +59,4 @@ def run(given: argparse.Namespace) -> int:
 
         methods = methods_named(given.method, options.options_of(Methods, given))
     resamples = None if given.bootstrap is None else Resamples(given.bootstrap)
-    with session.new_run(given, methods, resamples) as begun:
-        return session.solve_in(*begun, given)
+    return session.begin_or_go_on(given, methods, resamples)

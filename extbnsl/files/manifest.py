@@ -47,6 +47,7 @@ SOLVE, APPROXIMATE, K_BEST, BOOTSTRAP = KINDS = ("solve", "approximate", "kbest"
 START, DONE = "start", "done"  # phases of any run
 PHASES = (START, "counting", "scores", "search", "bootstrap", "networks", "parents", "orders", DONE)
 
+NOT_READ = ""
 Scalar = bool | int | float | str | None
 
 
@@ -90,7 +91,8 @@ class RunState:
     """The state of a run.
 
     kind: of KINDS.
-    digest: the fingerprint of the problem.
+    digest: the fingerprint of the problem; NOT_READ of a run that was stopped before it had read that, so that there
+        is nothing to go on from but what was asked.
     claim, methods, scope: what was asked; none of it changes while the run lasts.
     run: what the command remembers; None of a run that no command began.
     status: why the last process ended, None if it did not.
@@ -102,7 +104,7 @@ class RunState:
     """
 
     kind: Annotated[str, KINDS.__contains__]
-    digest: Annotated[str, lambda digest: len(digest) == 64]
+    digest: Annotated[str, lambda digest: len(digest) in (len(NOT_READ), 64)]
     claim: Claim
     methods: dict[str, Scalar]
     scope: dict[str, Scalar]
@@ -164,11 +166,16 @@ def commit(folder: Path, store: Store, manifest: Manifest) -> None:
     assert scratch is None or names.is_scratch_path(scratch.path), "a scratch folder as it is minted"
     if manifest.files:
         store.synchronise(manifest.files)
-    document = {"format_version": FORMAT_VERSION, "extbnsl": __version__, **encode(manifest)}
-    write_atomically(folder / MANIFEST, _sealed(document))
+    write_manifest(folder, manifest)
     if scratch is not None and not manifest.files:
         make_scratch(scratch)
     store.keep_only(manifest.files)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest alone, atomically; raises as `commit`."""
+    document = {"format_version": FORMAT_VERSION, "extbnsl": __version__, **encode(manifest)}
+    write_atomically(folder / MANIFEST, _sealed(document))
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.sentences import Mention
 from extbnsl.files import manifest as manifests
 from extbnsl.files import names
@@ -45,9 +45,9 @@ from extbnsl.files.atomic import (
     write_failure,
 )
 from extbnsl.files.lock import hold, left_by_a_run
-from extbnsl.files.manifest import entries, remove_debris
+from extbnsl.files.manifest import Manifest, RunState, entries, remove_debris, write_manifest
 from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
-from extbnsl.files.store import Scratch, is_marked, remove_folders
+from extbnsl.files.store import Scratch, is_marked, new_scratch, remove_folders
 from extbnsl.files.store import remove_scratch as remove_scratch_folder
 
 
@@ -61,10 +61,30 @@ class RunDirectory:
         self.path = path
         self._made = made
         self._new = new
+        self._asked: Manifest | None = None
         self.begun = False  # whether the directory belongs to this run already
         self._logs: dict[str, int] = {}
         self._early: list[tuple[str, str]] = []
         self._lock, self.warnings = hold(path)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a run that is stopped before it has begun can be resumed."""
+        return self._made and not self.begun and (self.path / MANIFEST).exists()
+
+    def keep(self, asked: RunState, scratch_dir: Path | None) -> None:
+        """Keep what is asked of a new run, and where its large files are to be, so that it can be resumed, from its
+        start, when it is stopped before it has a checkpoint: in a directory that had a run, from `begin` on. Where that
+        cannot be written, it is not kept."""
+        scratch = None if scratch_dir is None else new_scratch(scratch_dir, self.path)
+        self._asked = Manifest(asked, (), scratch)
+        if self._made:
+            self._keep()
+
+    def _keep(self) -> None:
+        if self._asked is not None:
+            with contextlib.suppress(InputError, BudgetError):
+                write_manifest(self.path, self._asked)
 
     def begin(self) -> None:
         """Open the logs; for a new run, remove what an earlier one left.
@@ -78,6 +98,7 @@ class RunDirectory:
                 synchronise_folder(self.path.absolute().parent)
         elif self._new:
             remove_run(self.path)
+            self._keep()
         for name in LOGS:
             self._logs[name] = _open_log(self.path / name)
         self.begun = True
@@ -118,8 +139,10 @@ class RunDirectory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self.begun and self._made:  # what has not begun leaves no trace
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if not self.begun and self._made and not (stopped and self.is_kept):  # what cannot begin leaves no trace
             with contextlib.suppress(OSError):
+                (self.path / MANIFEST).unlink(missing_ok=True)
                 (self.path / LOCK).unlink()
                 self.path.rmdir()
         for descriptor in (*self._logs.values(), self._lock):
@@ -137,9 +160,9 @@ def create(path: Path | None, source: str, overwrite: bool = False, scratch_dir:
     """
     if scratch_dir is not None:
         _check_scratch_dir(scratch_dir)
-    stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
     numbered = path is None and not overwrite  # the first name that is free
-    own = path or Path(f"{stem}.run")
+    own = path or default_folder(source)
+    stem = own.stem
     for number in itertools.count(2):
         try:
             own.mkdir()
@@ -153,6 +176,11 @@ def create(path: Path | None, source: str, overwrite: bool = False, scratch_dir:
     _check_free(own, overwrite)
     _check_writable(own)
     return RunDirectory(own, made=False, new=True)
+
+
+def default_folder(source: str) -> Path:
+    """The run directory of a run of the file `source`, where nobody says another."""
+    return Path(f"{Path(Path(source).name.removesuffix('.gz')).stem or 'data'}.run")
 
 
 def reopen(path: Path) -> RunDirectory:

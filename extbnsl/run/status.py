@@ -175,7 +175,7 @@ def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | Non
         yield "The process lives but has not written for a while: it is suspended, or cannot write."
     if state not in ("running", "done") and not (path / MANIFEST).exists():
         yield "There is no checkpoint to resume the run from; start it again."
-    scratch = None if manifest is None or state == "done" else manifest.scratch
+    scratch = None if manifest is None or state == "done" or not manifest.files else manifest.scratch
     if scratch is not None and not scratch.folder.is_dir():
         yield f"The run's scratch folder {scratch.path} is not there; bring it back before resuming."
 

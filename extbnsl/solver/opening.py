@@ -56,9 +56,12 @@ class Request:
             if value is not None:
                 value.check()
         if self.place.resume is not None:
-            begun = self.place.resume.state
-            scope = {} if self.scope is None else self.scope.completed(begun.scope)
-            _check_same(self.about, replace(begun, methods=self.methods.completed(begun.methods), scope=scope))
+            self.check_same(self.place.resume.state)
+
+    def check_same(self, begun: RunState) -> None:
+        """Raise RunDirectoryError unless this is what was asked of a run with this state, and of the same problem."""
+        scope = {} if self.scope is None else self.scope.completed(begun.scope)
+        _check_same(self.about, replace(begun, methods=self.methods.completed(begun.methods), scope=scope))
 
     @property
     def about(self) -> RunState:

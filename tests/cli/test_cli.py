@@ -324,7 +324,8 @@ def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, solving):
     hint = "data.run holds a stopped run of data.csv: 'extbnsl resume data.run' resumes it"
     assert hint in unwrapped(run(capsys, "solve", "data.csv", "--quiet")[2])
     assert hint in unwrapped(Path("data-2.run/solve.log").read_text())
-    assert hint in unwrapped(run(capsys, "solve", "data.csv", "--quiet")[2])
+    later = "data-2.run holds a stopped run of data.csv: 'extbnsl resume data-2.run' resumes it"
+    assert later in unwrapped(run(capsys, "solve", "data.csv", "--quiet")[2])
     os.mkdir("other")
     Path("other/data.csv").write_bytes(Path("data.csv").read_bytes())
     assert hint not in unwrapped(run(capsys, "solve", "other/data.csv", "--quiet")[2])
@@ -405,7 +406,7 @@ def test_a_stopped_solve_is_written_and_ends_with_10(capsys, solving, solved, st
     assert code == 10
     assert status.replace("_", " ") in out
     assert json.loads(Path("data.run/result.json").read_text())["lower_bound"] == solved.cost - 1
-    assert "extbnsl resume" not in out
+    assert "extbnsl resume data.run" in out  # from its start
     assert f"stopped: {status.replace('_', ' ')}" in run(capsys, "status", "data.run")[1]
 
 
@@ -457,7 +458,6 @@ def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, solv
         (InputError("The data have 65 variables."), 30),
         (BudgetError("No time."), 20),
         (MemoryError(), 20),
-        (KeyboardInterrupt(), 130),
         (OSError(5, "Input/output error"), 40),
     ],
 )
@@ -468,6 +468,27 @@ def test_failures_before_any_event_leave_no_run_directory(capsys, solving, error
     assert err.splitlines()[-1].startswith("extbnsl: ")
     assert ("Traceback" in err) == (code == 40)
     assert os.listdir() == ["data.csv"]
+
+
+def test_a_stop_before_any_event_leaves_a_run_that_starts_again(capsys, solving, solved):
+    solving(KeyboardInterrupt())
+    code, out, err = run(capsys, "solve", "data.csv", "--forbidden", "a,*", "--max-parents", "2")
+    assert (code, out) == (130, "")
+    assert err.splitlines()[-1] == "extbnsl: Interrupted while starting; 'extbnsl resume data.run' starts again."
+    assert sorted(os.listdir("data.run")) == ["lock", "manifest.json"]
+    assert "extbnsl resume data.run" in run(capsys, "status", "data.run")[1]
+    asked = []
+
+    def take(request, **_):
+        asked.append(request)
+        return solved
+
+    solving(take)
+    assert run(capsys, "resume", "data.run", "--quiet")[0] == 0
+    (request,) = asked
+    assert request.claim.max_parents == 2
+    assert request.claim.knowledge.forbidden == (("a", "b"), ("a", "c"), ("a", "d"))
+    assert request.place.resume is None
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), VerificationError("The network has a cycle.")])
