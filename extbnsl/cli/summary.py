@@ -18,7 +18,7 @@ MOST_LISTED = 20  # variables whose parents are listed unasked
 WIDEST_NAME = 30  # columns for names of variables in a table
 RANKS = 10  # networks in a table
 PAIRS = 15  # arcs of resamples in a table
-WRAPPED = ("networks", "shares", "classes", "arcs")  # facts that may take more than a line
+WRAPPED = (facts.EMPTY, "networks", "shares", "classes", "arcs")  # facts that may take more than a line
 
 
 def summary(document: Mapping[str, Any], folder: Path, network: bool = False, colours: bool = False) -> str:

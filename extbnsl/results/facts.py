@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
-NOTEBOOK = ("status", "cost", "bounds", "limit", "knowledge", "network", "networks", "shares", "bootstrap")
+EMPTY = "without arcs"
+NOTEBOOK = ("status", "cost", "bounds", EMPTY, "limit", "knowledge", "network", "networks", "shares", "bootstrap")
 TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
 PAGE = ("time",)  # subjects for a page alone, as those before are for a terminal alone
 
@@ -161,6 +162,7 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     if score:
         yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost{', as in bnlearn' * (score.name in BNLEARN)})"
     yield "bounds", bounds_told(document["lower_bound"], document["upper_bound"])
+    yield EMPTY, _beside_empty(document)
     yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
     yield "knowledge", str(knowledge) if (knowledge := knowledge_in(document)) else ""
@@ -168,6 +170,17 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     sizes = [in_full(len(document["variables"]), "variable"), in_full(arcs, "arc")]
     parameters = document.get("stats", {}).get("parameters")
     yield "network", ", ".join([*sizes, *([] if parameters is None else [in_full(parameters, "parameter")])])
+
+
+def _beside_empty(document: Document) -> str:
+    """What a network without arcs costs, where there is a gap, whose share of the cost says little by itself; empty if
+    that is not known."""
+    empty, cost, lower = document.get("stats", {}).get("empty_cost"), document["cost"], document["lower_bound"]
+    if empty is None or cost - lower <= 2.0 * tolerance(cost):
+        return ""
+    saved, most = empty - cost, empty - lower
+    arcs = f"the arcs of this network save {format_cost(saved)}, and those of the best one at most {format_cost(most)}"
+    return f"{format_cost(empty, 6)} nats: {arcs}"
 
 
 def _status(document: Document) -> str:
@@ -262,7 +275,7 @@ def _resamples_done(document: Document) -> str:
 def _effort(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What it took, as far as that is known."""
     if {"seconds", "cpu_seconds"} <= stats.keys():
-        yield "time", f"{stats['seconds']:,.1f} s, {stats['cpu_seconds']:,.1f} s of processors"
+        yield "time", f"{stats['seconds']:,.1f} s, {stats['cpu_seconds']:,.1f} CPU s"
     if {"seconds", "stages"} <= stats.keys():
         spent = [(stage_title(stage), each["seconds"]) for stage, each in stats["stages"].items()]
         told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in spent if seconds >= LEAST_SECONDS)

@@ -15,6 +15,7 @@ from extbnsl.core.events import Warned
 from extbnsl.data import Data, Numbers
 from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.networks.arcs import costs_in
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
@@ -91,13 +92,26 @@ def result_of(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, st
         max_parents=claim.max_parents,
         knowledge=claim.knowledge,
         seed=0,
-        stats={"parameters": dataset and number_of_parameters(found.network, dataset), "stages": stages.seconds},
+        stats={
+            "parameters": dataset and number_of_parameters(found.network, dataset),
+            "empty_cost": empty_cost(problem, claim),
+            "stages": stages.seconds,
+        },
         options={},
         warnings=(*warnings_of(problem), *of_outputs),
         local_scores=scores,
         digest=problem.fingerprint,
         dataset=dataset,
     )
+
+
+def empty_cost(problem: Data | LocalScores, claim: Claim) -> float | None:
+    """What a network without arcs costs, in nats: what a gap may be seen beside. None if local scores do not tell."""
+    children = range(problem.variables)
+    if isinstance(problem, Data):
+        return score_network(problem, Network(problem.names, ((),) * problem.variables), claim.score, claim.ess)
+    costs = list(map(costs_in(problem), children, ((),) * problem.variables))
+    return None if None in costs else math.fsum(cost for cost in costs if cost is not None)
 
 
 def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) -> float:
@@ -146,7 +160,7 @@ def concluded(run: Opened[Any], solution: Solution, stopped: str | None) -> Resu
         result,
         status=solution.status,
         seed=run.context.methods.seed,
-        stats=_stats_of(solution, commits) | {"parameters": result.stats["parameters"]},
+        stats=_stats_of(solution, commits) | {key: result.stats[key] for key in ("parameters", "empty_cost")},
         options=run.asked.options(run.granted),
         local_scores=scores,
         certificate=_certificate(scores.names, solution),

@@ -15,9 +15,10 @@ import time
 import tomllib
 from pathlib import Path
 
+import naive
 import numpy as np
 import pytest
-from commands import fails, run
+from commands import a_table, fails, run
 from flat import flattened
 from portions import first
 from runs import commit, remembered, stopped
@@ -408,6 +409,19 @@ def test_a_stopped_solve_is_written_and_ends_with_10(capsys, solving, solved, st
     assert json.loads(Path("data.run/result.json").read_text())["lower_bound"] == solved.cost - 1
     assert "extbnsl resume data.run" in out  # from its start
     assert f"stopped: {status.replace('_', ' ')}" in run(capsys, "status", "data.run")[1]
+
+
+def test_a_gap_is_told_beside_what_no_arcs_cost(capsys, solving, solved):
+    table, empty = a_table(), solved.stats["empty_cost"]
+    assert empty == pytest.approx(naive.network_cost(table, (table.max(axis=0) + 1).tolist(), [()] * 4))
+    assert "without arcs" not in run(capsys, "solve", "data.csv")[1]
+    solving(dataclasses.replace(solved, status="time_limit", lower_bound=1.0))
+    out = " ".join(run(capsys, "solve", "data.csv", "--run-dir", "stopped")[1].split())
+    saved, most = f"{empty - solved.cost:.3f}", f"{empty - 1.0:.3f}"
+    told = f"{empty:.6f} nats: the arcs of this network save {saved}, and those of the best one at most {most}"
+    assert f"without arcs {told}" in out
+    run(capsys, "report", "stopped")
+    assert saved in Path("stopped/report.html").read_text()
 
 
 @pytest.mark.parametrize(("since", "whom"), [(40.0, "the bound"), (60.0, "both")])
