@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="T",
         type=lambda text: parse_duration(text, "--effort"),
         default=60.0,
-        help="look at it for at most T (default: 60 seconds); the longer, the better the guess",
+        help="look at it for at most T of CPU time (default: 60 seconds); the longer, the better the guess",
     )
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), disk="nine tenths of what is free on the disk of this folder")

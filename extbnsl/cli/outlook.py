@@ -28,9 +28,8 @@ _OPTION_UNITS = ((86400.0, "d", 3.0), (3600.0, "h", 3.0), (60.0, "m", 3.0), (1.0
 def lines(estimate: Estimate) -> list[str]:
     """The estimate for people, in lines that fit a terminal."""
     rows = [("scores", _scores(estimate))]
-    if estimate.complete:
-        rows += [("search", _search(estimate)), ("memory", _memory(estimate)), ("disk", _disk(estimate))]
-        rows += [("time", _time(estimate))]
+    rows += [("search", _search(estimate))] if estimate.complete else []
+    rows += [("memory", _memory(estimate)), ("disk", _disk(estimate)), ("time", _time(estimate))]
     rows += [("warning", warning) for warning in warnings(estimate)]
     rows += [("advice", advice(estimate))]
     return [*_table(estimate.trials), *(wrapped(Fact(*row).line, indent=INDENT) for row in rows)]
@@ -42,10 +41,15 @@ def document(estimate: Estimate) -> dict[str, Any]:
     totals = {
         "factor": estimate.doubt,
         "memory_bytes": estimate.memory,
-        "least_memory_bytes": estimate.least_memory,
         "disk_bytes": estimate.disk,
         "seconds": estimate.time,
-        "seconds_range": estimate.time_range,
+        "cpu_seconds": estimate.cpu_seconds,
+    }
+    ranges = {
+        "memory_bytes_range": estimate.memory_range,
+        "disk_bytes_range": estimate.disk_range,
+        "seconds_range": tuple(map(_finite, estimate.time_range)),
+        "cpu_seconds_range": tuple(map(_finite, estimate.cpu_range)),
     }
     return {
         "complete": estimate.complete,
@@ -59,10 +63,16 @@ def document(estimate: Estimate) -> dict[str, Any]:
         },
         "components": [_component(trial) for trial in estimate.trials],
         **(totals if estimate.complete else dict.fromkeys(totals)),
+        **ranges,
         "budgets": estimate.budgets.document(),
         "warnings": warnings(estimate),
         "advice": advice(estimate),
     }
+
+
+def _finite(seconds: float) -> float | None:
+    """The seconds; None where there is no limit."""
+    return seconds if math.isfinite(seconds) else None
 
 
 def warnings(estimate: Estimate) -> list[str]:
@@ -71,7 +81,7 @@ def warnings(estimate: Estimate) -> list[str]:
     if math.isinf(left):
         found.append("The effort ended before enough was counted to tell how long the local scores take.")
     elif left:
-        found.append(f"The local scores may take {format_span(left)} more, so the search was not looked at.")
+        found.append(f"The local scores may take {format_span(left)} more, and nothing was seen of the search.")
     for k, trial in enumerate(estimate.trials, start=1):
         if trial.unknown:
             found.append(f"Component {k}, of {trial.variables} variables: {trial.unknown}.")
@@ -210,20 +220,28 @@ def _search(estimate: Estimate) -> str:
 def _memory(estimate: Estimate) -> str:
     granted = estimate.budgets.memory
     grants = f"--memory grants {format_size(granted)}{beyond_machine(granted)}"
+    if not estimate.complete:
+        return f"from {format_size(estimate.least_memory)} to all that is granted; {grants}"
     least = f"{format_size(estimate.least_memory)} is the least that works"
     return f"{format_size(estimate.memory)} keep all layers in memory, {least}; {grants}"
 
 
 def _disk(estimate: Estimate) -> str:
-    if estimate.disk == 0:
-        return "none"
     granted = estimate.budgets.disk
-    return f"about {format_size(estimate.disk)}; --disk grants {format_size(granted)}{beyond_disk(granted, Path())}"
+    grants = f"--disk grants {format_size(granted)}{beyond_disk(granted, Path())}"
+    if not estimate.complete:
+        return f"from none to all that is granted; {grants}"
+    return f"about {format_size(estimate.disk)}; {grants}" if estimate.disk else "none"
 
 
 def _time(estimate: Estimate) -> str:
     least, most = estimate.time_range
-    between = f" ({format_span(least)} to {format_span(most)})" if most > 1.1 * least else ""
+    computed = " to ".join(map(format_span, estimate.cpu_range)) + " of CPU time"
+    if math.isinf(most):
+        return f"at least {format_span(least)}, and there is no telling how much more"
+    if not estimate.complete:
+        return f"{format_span(least)} to {format_span(most)} ({computed}): nobody saw how much is pruned"
+    between = f" ({format_span(least)} to {format_span(most)}; {computed})"
     searched = [(trial.forecast.edges.sum(), trial.edge_ns) for trial in estimate.trials if trial.forecast is not None]
     count, edge_ns = max(searched, default=(0.0, 0.0))
     threads = estimate.budgets.threads

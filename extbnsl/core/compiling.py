@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 @dataclass(frozen=True)
 class Compiling:
     """known: kernels that may be needed; done: of these, how many this process has compiled. seconds, cpu_seconds:
-    what compiling has taken. since: the moment of the monotonic clock when the compiling that goes on began, or None.
+    what compiling has taken. since, cpu_since: the moments of the monotonic clock, and of that of the processors, when
+    the compiling that goes on began, or None.
     """
 
     known: int = 0
@@ -19,6 +20,7 @@ class Compiling:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     since: float | None = None
+    cpu_since: float | None = None
 
 
 _state = Compiling()
@@ -45,6 +47,12 @@ def clock() -> float:
     return (time.monotonic() if state.since is None else state.since) - state.seconds
 
 
+def cpu_clock() -> float:
+    """What all threads have computed, in seconds of processors; it stands still while a kernel is compiled."""
+    state = _state
+    return (time.process_time() if state.cpu_since is None else state.cpu_since) - state.cpu_seconds
+
+
 def began() -> None:
     """This thread begins to compile a kernel, perhaps within another one."""
     global _state
@@ -52,7 +60,7 @@ def began() -> None:
     if _own.depth == 1:
         _own.cpu = time.thread_time()
         with _lock:
-            _state = replace(_state, since=time.monotonic())
+            _state = replace(_state, since=time.monotonic(), cpu_since=time.process_time())
 
 
 def ended() -> None:
@@ -67,5 +75,6 @@ def ended() -> None:
                 seconds=state.seconds + time.monotonic() - state.since,
                 cpu_seconds=state.cpu_seconds + time.thread_time() - _own.cpu,
                 since=None,
+                cpu_since=None,
             )
         _state = state

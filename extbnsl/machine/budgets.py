@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -171,22 +171,23 @@ class Granted:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of `compiling.clock`, in seconds; infinity for 'whenever'."""
+    """A moment of the clock `by`, in seconds; infinity for 'whenever'."""
 
     at: float = math.inf
+    by: Callable[[], float] = clock
 
     @classmethod
-    def after(cls, seconds: float | None) -> "Deadline":
-        """The moment `seconds` from now; None is no limit."""
-        return cls() if seconds is None else cls(clock() + seconds)
+    def after(cls, seconds: float | None, by: Callable[[], float] = clock) -> "Deadline":
+        """The moment `seconds` from now by this clock; None is no limit."""
+        return cls() if seconds is None else cls(by() + seconds, by)
 
     def remaining(self) -> float:
         """Seconds left, never below zero."""
-        return max(0.0, self.at - clock())
+        return max(0.0, self.at - self.by())
 
     def passed(self) -> bool:
         """Whether the moment is over."""
-        return clock() >= self.at
+        return self.by() >= self.at
 
 
 def default_threads(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:

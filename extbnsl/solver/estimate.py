@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import pattern_bytes
-from extbnsl.core.compiling import clock
+from extbnsl.core.compiling import clock, cpu_clock
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.data import Data
@@ -45,9 +45,9 @@ from extbnsl.solver.families import find_survivors
 from extbnsl.solver.needs import Counting, Estimate, Trial
 from extbnsl.solver.opening import Request, tell
 
-EFFORT = 60.0  # seconds
+EFFORT = 60.0  # seconds of processors
 BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
-FEWEST_LAYERS = 4  # whose sizes can be carried on
+FEWEST_LAYERS = 2  # whose sizes can be carried on at all
 
 CountedSoFar = tuple[int, float]  # varsets counted so far, and when
 
@@ -55,7 +55,8 @@ CountedSoFar = tuple[int, float]  # varsets counted so far, and when
 def estimate(
     asked: Request, *, effort: float = EFFORT, observer: Observer = ignore, stop: StopSignal = never
 ) -> Estimate:
-    """What `solve` would need for the same, found out in about `effort` seconds; no file stays.
+    """What `solve` would need for the same, found out in about `effort` seconds of processors, so that what else the
+    machine does changes nothing; no file stays.
 
     What exceeds the memory goes to files below the scratch folder, or else where temporary files go. The kernels are
     loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError for unusable
@@ -76,7 +77,9 @@ def estimate(
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
         tell(asked.problem, observe)
         context = Context(workers, stages, granted.memory, asked.methods, store, shelf)
-        return _estimated(asked, granted, counted, Deadline.after(effort), context)
+        began, computed = clock(), cpu_clock()
+        found = _estimated(asked, granted, counted, Deadline.after(effort, cpu_clock), context)
+        return replace(found, busy=max(0.01, cpu_clock() - computed) / max(0.01, clock() - began), begun=computed)
 
 
 def _estimated(
@@ -91,7 +94,7 @@ def _estimated(
             limits = counting_limits(problem, claim) if isinstance(problem, Data) else np.zeros(0, np.int64)
             counting = _unfinished(survivors, limits, began, counted)
             return Estimate(granted, counting, (), counting.seconds, stop())
-        counting = Counting(survivors.varsets, survivors.scores.families, clock() - began)
+        counting = Counting(survivors.varsets, survivors.scores.families, clock() - began, problem.variables)
         found = components(survivors.scores, context.shelf.put)
         commits.standing.parts = find_parts(survivors, found, limited)
     trials: list[tuple[int, list[Trial]]] = []
@@ -124,7 +127,10 @@ def _unfinished(
     seconds, n = clock() - began, limits.size
     limit = min(int(limits.max(initial=0)), n - 1)
     sizes = sorted(counted)
-    far = Counting(survivors.varsets, survivors.scores.families, seconds, max(sizes, default=0), limit, math.inf)
+    most = n * sum(math.comb(n - 1, size) for size in range(limit + 1)) * seconds / max(1, survivors.varsets)
+    far = Counting(
+        survivors.varsets, survivors.scores.families, seconds, n, max(sizes, default=0), limit, math.inf, most
+    )
     if len(sizes) < 2:
         return far
     (before, begun), (done, ended) = (counted[size] for size in sizes[-2:])
@@ -132,7 +138,8 @@ def _unfinished(
     each = (ended - begun) / max(1, done - before)
     left = share * sum(math.comb(n, size + 1) for size in range(sizes[-1] + 1, limit + 1))
     spent = began + seconds - ended  # on the next size already
-    return replace(far, seconds_left=max(1.0, each * left - spent))
+    guess = max(1.0, each * left - spent)
+    return replace(far, seconds_left=guess, seconds_most=max(guess, most))
 
 
 class _Trying(Solving):
@@ -143,7 +150,7 @@ class _Trying(Solving):
 
     def __init__(self, component: Component, k: int, context: Context, commits: Commits, seconds: float) -> None:
         super().__init__(component, k, context, commits)
-        self._deadline, self._until = Deadline.after(seconds), Deadline.after(seconds)
+        self._deadline = self._until = Deadline.after(seconds, cpu_clock)
         self._guide: Guide | None = None
         families = sum(map(len, component.costs))
         self._trial = Trial(component.size, families, self.part.upper_bound, self.part.lower_bound)
@@ -158,14 +165,14 @@ class _Trying(Solving):
     def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of a piece, as far as the time allows."""
         share = self._deadline.remaining() / sum(piece.order is None and not piece.given_up for piece in search.pieces)
-        self._until = Deadline.after(share)
+        self._until = Deadline.after(share, cpu_clock)
         reached = [Bounding(search.piece.left, search.piece.multipliers)]
 
         def on_step(bounding: Bounding) -> float:
             reached.append(bounding)
             return math.inf  # an estimate tells nobody
 
-        until = _until(Deadline.after(BOUND_SHARE * share), self.context.workers.stop, self.context)
+        until = _until(Deadline.after(BOUND_SHARE * share, cpu_clock), self.context.workers.stop, self.context)
         with contextlib.suppress(Stopped), until as limited:
             search, found = self.guided(search, reached[0], limited, on_step, lambda *given: None)
             self._guide = found.guide

@@ -1,17 +1,22 @@
 """What a solve would need: time, memory and disk, from what was seen of it."""
 
 import bisect
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import MINIMUM_MEMORY, Granted
 from extbnsl.proof.commits import COMMIT_SECONDS
 from extbnsl.search.forecast import Forecast
 from extbnsl.search.layers import Room
 from extbnsl.search.runs import ANCESTOR_BYTES, node_bytes
 
+MEASURED_LAYERS = 4  # from which on sizes are carried on with the doubt that was measured
+TIME_DOUBT = 1.5
+EDGE_NS = 100.0  # of an edge, with all threads, where none was seen
 SPILL_NS = 250.0  # of a node that goes to files and is read again with every block that it leads to
 NODE_BYTES = node_bytes(0)
 SCORE_BYTES = 16.0  # of a parent set of up to 64 variables in a checkpoint
@@ -25,18 +30,22 @@ class Counting:
     varsets: how many were counted.
     families: how many parent sets were kept.
     seconds: what that took.
+    variables: how many the data have.
     judged: the size of the parent sets that were judged last.
     limit: that of the largest that can win.
     seconds_left: about what the rest takes if as large a share of the larger varsets must be counted; mostly it is
     less. 0 if nothing is left, infinity if nobody can tell.
+    seconds_most: what it takes if every larger parent set must be counted.
     """
 
     varsets: int
     families: int
     seconds: float
+    variables: int = 0
     judged: int = 0
     limit: int = 0
     seconds_left: float = 0.0
+    seconds_most: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -70,6 +79,19 @@ class Trial:
     layered: bool = False
     edge_ns: float = 0.0
     seconds: float = 0.0
+
+    @property
+    def doubt(self) -> float:
+        """The factor by which nodes and edges may well be too small or too large; 1 if they were counted."""
+        if self.forecast is None:
+            return 1.0
+        few = self.forecast.seen < MEASURED_LAYERS and not self.forecast.complete
+        return self.forecast.doubt ** (2.0 if few else 1.0)
+
+    @property
+    def most_seconds(self) -> float:
+        """What the search takes if every varset is a node: all that is known of one that was not seen."""
+        return 1e-9 * whole_lattice(self.variables) * max(self.edge_ns, EDGE_NS) if self.unknown else 0.0
 
     @property
     def layer_bytes(self) -> NDArray[np.float64]:
@@ -121,6 +143,8 @@ class Estimate:
     """What a solve within `budgets` would need; `seconds`: what it took up to the searches.
 
     stopped: what the stop signal said, if it ended the estimate early.
+    busy: the seconds of processors in each second that it took.
+    begun: those that had gone before it, for what a solve does too: loading the program, reading.
     """
 
     budgets: Granted
@@ -128,6 +152,8 @@ class Estimate:
     trials: tuple[Trial, ...]
     seconds: float
     stopped: str | None
+    busy: float = 1.0
+    begun: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -137,7 +163,7 @@ class Estimate:
     @property
     def doubt(self) -> float:
         """The factor by which nodes, disk and the seconds of the searches may well be wrong; 1 if all were counted."""
-        return max([1.0, *(trial.forecast.doubt for trial in self.trials if trial.forecast is not None)])
+        return max([1.0, *(trial.doubt for trial in self.trials)])
 
     @property
     def memory(self) -> int:
@@ -168,9 +194,42 @@ class Estimate:
 
     @property
     def time_range(self) -> tuple[float, float]:
-        """The least and the most seconds of the whole solve, if nothing is more wrong than `doubt` says."""
-        most = self.seconds + self.counting.seconds_left + self.search_seconds * self.doubt
-        return self.seconds + self.search_seconds / self.doubt, most
+        """The least and the most seconds of the whole solve, if nothing is more wrong than `doubt` says; of what was
+        not seen, none and what it takes at most, which may be infinite. The same work may take TIME_DOUBT times as
+        long, or as short, another time."""
+        most = self.seconds + self.search_seconds * self.doubt + sum(trial.most_seconds for trial in self.trials)
+        if not self.counting.complete:
+            most += self.counting.seconds_most + 1e-9 * whole_lattice(self.counting.variables) * EDGE_NS
+        return (self.seconds + self.search_seconds / self.doubt) / TIME_DOUBT, most * TIME_DOUBT
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Seconds of processors of the whole solve, which do not depend on what else the machine does."""
+        return self.begun + self.busy * self.time
+
+    @property
+    def cpu_range(self) -> tuple[float, float]:
+        """The least and the most of these; see `time_range`."""
+        least, most = self.time_range
+        return self.begun + self.busy * least, self.begun + self.busy * most
+
+    @property
+    def memory_range(self) -> tuple[int, int]:
+        """The least memory budget, in bytes, and that with which all layers stay in memory, or what is granted if that
+        is not known: a solve never takes more."""
+        return self.least_memory, self.memory if self.complete else max(self.least_memory, self.budgets.memory)
+
+    @property
+    def disk_range(self) -> tuple[float, float]:
+        """The least and the most bytes of files at their peak; a solve never takes more than is granted."""
+        if not self.complete:
+            return 0.0, float(self.budgets.disk)
+        return self.disk / self.doubt, self.disk * self.doubt
+
+
+def whole_lattice(variables: int) -> float:
+    """The edges of the order graph of so many variables, if none is pruned; infinite if these are not searched."""
+    return variables * 2.0 ** (variables - 1) if variables <= WORD_BITS else math.inf
 
 
 def _room_for(node_bytes: float, threads: int) -> int:

@@ -23,7 +23,7 @@ from extbnsl.data.reading import read_csv
 from extbnsl.machine.budgets import Granted
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
-from extbnsl.solver.needs import Counting, Estimate, Trial
+from extbnsl.solver.needs import TIME_DOUBT, Counting, Estimate, Trial
 
 STATIC = ("--lower-bound", "static", "--no-path-extension")
 FULL = {"lower_bound": "static", "path_extension": False}
@@ -64,7 +64,7 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
     assert sum(f.edges.sum() for f in forecasts) == stats["nodes_generated"]
     assert max((f.nodes.max() for f in forecasts), default=0) == stats["peak_layer"]
     assert found.disk == stats["peak_disk_bytes"] == 0
-    assert found.time_range == (found.time, found.time)
+    assert found.time_range == pytest.approx((found.time / TIME_DOUBT, found.time * TIME_DOUBT))
 
 
 @pytest.mark.slow
@@ -134,6 +134,11 @@ def test_a_stop_while_scores_are_counted_tells_how_far_they_are(wide):
         assert len(warnings(found)) == 1
         shown = document(found)
         assert shown["seconds"] is shown["disk_bytes"] is None
+        least, most = shown["seconds_range"]
+        assert found.seconds / TIME_DOUBT == least < most
+        assert shown["disk_bytes_range"] == (0.0, found.budgets.disk)
+        assert shown["memory_bytes_range"] == (found.least_memory, found.budgets.memory)
+        assert [line.split()[0] for line in lines(found) if line[0] != " "][:4] == ["scores", "memory", "disk", "time"]
 
 
 def test_a_stop_before_there_is_a_bound_leaves_the_search_unknown(wide):
@@ -145,11 +150,23 @@ def test_a_stop_before_there_is_a_bound_leaves_the_search_unknown(wide):
     assert "longer --effort" in advice(found)
 
 
-def test_a_stop_after_two_layers_leaves_the_search_unknown(wide):
-    found = stopped_at(wide, lambda event: isinstance(event, LayerEnded) and event.layer == 2)
+def test_a_stop_after_one_layer_leaves_the_search_unknown(wide):
+    found = stopped_at(wide, lambda event: isinstance(event, LayerEnded) and event.layer == 0)
     assert "before enough layers" in warnings(found)[0]
     assert not found.complete
     assert lines(found)[1].split()[-4:] == ["-", "-", "-", "-"]
+    least, most = found.time_range
+    assert most > least + 19 * 2**18 * 1e-9  # every varset may be a node
+
+
+def test_a_stop_after_two_layers_is_a_guess_of_much_doubt(wide):
+    exact = estimate(wide, threads=1, **FULL)
+    found = stopped_at(wide, lambda event: isinstance(event, LayerEnded) and event.layer == 2, **FULL)
+    assert found.complete
+    (guess,), (seen,) = found.trials, exact.trials
+    assert found.doubt > 10
+    nodes, doubt = guess.forecast.nodes.sum(), found.doubt
+    assert nodes / doubt <= seen.forecast.nodes.sum() <= nodes * doubt
 
 
 def test_a_component_that_is_too_large_is_said_to_be():
@@ -278,7 +295,8 @@ def test_the_command_prints_lines_or_json_and_writes_nothing(here, tmp_path, cap
     assert found["complete"] is True
     assert found["factor"] == 1
     assert found["budgets"]["time_limit"] == 3600
-    assert found["seconds_range"] == [found["seconds"], found["seconds"]]
+    assert found["seconds_range"] == pytest.approx([found["seconds"] / TIME_DOUBT, found["seconds"] * TIME_DOUBT])
+    assert 0 < found["cpu_seconds_range"][0] < found["cpu_seconds"] < found["cpu_seconds_range"][1]
     assert os.listdir(tmp_path) == ["data.csv"]
     assert main(["estimate", "none.csv"]) == 30
     with pytest.raises(SystemExit) as ended:
