@@ -325,13 +325,13 @@ class Doing:
             done = event.done
         elif isinstance(event, StageAdvanced) and event.total > 0:
             done = event.done / event.total
-        part = (getattr(event, "stage", ""), getattr(event, "detail", ""), getattr(event, "layer", 0))
+        part = (getattr(event, "stage", ""), getattr(event, "layer", 0))
         end = self.end
         if isinstance(event, StageStarted):
             end = None if event.seconds is None else compiling.clock() + event.seconds
         elif isinstance(event, StageEnded):
             end = None
-        if done is None or part != self.part or done < self.first:
+        if done is None or part != self.part or done < (self.share or 0.0):
             return Doing(text, now, part, done or 0.0, done, end)
         return Doing(text, self.began, part, self.first, done, end)
 

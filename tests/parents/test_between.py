@@ -12,7 +12,7 @@ from numba import njit
 from soundness import check_enumeration
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.core.events import Warned, ignore
+from extbnsl.core.events import StageAdvanced, Warned, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
@@ -182,6 +182,25 @@ def test_levels_go_over_to_children_where_they_are_too_large(sizes):
     assert mixed.stopped is None
     assert_same(plain.scores, mixed.scores)
     assert (mixed.least <= [c[0] for c in plain.scores.costs]).all()
+
+
+@pytest.mark.parametrize(("score", "told"), [("bdeu", "child "), ("mdl", "parent sets of size ")])
+def test_the_share_that_is_done_rises_within_a_child_too(score, told):
+    dataset, events = random_dataset(np.random.default_rng(6), 9, 100, 3), []
+    n = varying(dataset, score_of(claim_by(score))).size
+    with Workers(1) as workers:
+        means = Means(workers, shelf_of(), events.append)
+        surviving_families(dataset, claim_by(score), means, start_enumeration(n), lambda known: None)
+    shares = {}
+    for event in events:
+        if isinstance(event, StageAdvanced) and event.detail.startswith(told) and event.total:
+            kind = "" if score == "bdeu" else event.detail
+            shares.setdefault(kind, []).append(event.done / event.total)
+    assert shares
+    for own in shares.values():
+        assert own == sorted(own)
+        assert 0.0 <= own[0] <= own[-1] <= 1.0
+    assert max(len(set(own)) for own in shares.values()) > n  # more than one a child
 
 
 def test_goes_on_from_whatever_was_stored(tmp_path):

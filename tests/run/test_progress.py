@@ -145,6 +145,16 @@ def test_the_part_that_is_done_tells_when_it_will_end(clock):
     assert lines[-1].startswith("scores: parent sets of size 6 of at most 7: 50%, 0:00:10 left (memory ")
 
 
+def test_children_are_parts_of_one_work(clock):
+    """What is left of it does not begin anew with each child."""
+    lines = []
+    table = progress.Table(lines.append, clock)
+    for child, done in ((1, 0), (1, 500), (2, 1000), (3, 2000)):
+        table(StageAdvanced("scores", done, 10_000, "", detail=f"child {child} of 10"))
+        clock.now += 10
+    assert lines[-1].startswith("scores: child 3 of 10: 20%, 0:02:00 left (memory ")
+
+
 def test_a_stage_with_an_end_says_what_is_left_until_then_and_the_gap(clock, monkeypatch):
     lines = []
     monkeypatch.setattr(progress.compiling, "clock", lambda: clock.now)

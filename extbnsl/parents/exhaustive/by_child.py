@@ -26,6 +26,7 @@ k less their number of others.
 A child's search is divided into tasks by the first parent; what is known after each is a value to go on from.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -47,6 +48,7 @@ from extbnsl.parents.pruning import merged
 from extbnsl.scores.score import penalty_of
 
 ROOM = 4096  # families that a search hands over at a time
+FINENESS = 1000  # of the share of a child that is told
 PARTS = 16  # tasks per child, at most
 JOINED = 4  # tasks whose families are merged at a time
 
@@ -69,17 +71,35 @@ def judge_by_child(problem: CountingProblem, found: Enumeration, means: Means) -
     `found` holds the wanted families of all smaller parent sets, the smallest of each child at least. Stopped, with a
     warning, if the next size needs more memory than the shelf has, on which the families lie.
     """
-    largest, children = largest_size(problem), len(found.costs)
+    largest = largest_size(problem)
     while not found.done:
         check_room(_needed_bytes(problem, found, means.workers.threads), means)
         size = found.complete_to + 1
         detail = size_of_at_most(size, largest)
+        children = 0  # of this size, once they are known
         for known in _judge_size(size, problem, found, means):
             found = known
-            if found.complete_to < size:
-                means.observer(StageAdvanced("scores", children - len(found.children), children, "", detail=detail))
+            children = max(children, len(found.children) + len(found.ahead))
+            if found.complete_to < size and found.paired:
+                judged = children - len(found.children) + _share_of_parts(size, problem, found)
+                means.observer(children_judged(judged, children, detail))
             yield found
         means.observer(size_judged(found.varsets, size, largest))
+
+
+def children_judged(judged: float, children: int, detail: str) -> StageAdvanced:
+    """The event that so many children are judged, the one in work in part."""
+    return StageAdvanced("scores", int(FINENESS * judged), FINENESS * children, "", detail=detail)
+
+
+def _share_of_parts(size: int, problem: CountingProblem, found: Enumeration) -> float:
+    """About which share of the work on the first child is done: of the parent sets there may be, those that its tasks
+    have looked at."""
+    if not found.parts:
+        return 0.0
+    child = found.children[0]
+    more, done = _more(size, child.index, problem), _parts(child)[found.parts - 1][1]
+    return math.comb(done, more) / max(1, math.comb(child.variables.size, more)) if more > 0 else 1.0
 
 
 def check_room(needed: int, means: Means) -> None:

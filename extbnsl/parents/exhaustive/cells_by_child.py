@@ -27,12 +27,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.events import StageAdvanced
 from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
-from extbnsl.parents.exhaustive.by_child import Found, check_room, with_parts
+from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, with_parts
 from extbnsl.parents.exhaustive.by_level import largest_size
 from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
@@ -43,6 +42,7 @@ from extbnsl.scores.formula import TABLES
 
 FEW = 2_000_000  # varsets that are counted by level whatever follows: some seconds
 MANY = 30_000_000  # varsets left that are too many to be counted by level
+GROWTH = 1.5  # a task of a child takes about so many times what the one before it does
 ROOM = 4096  # families that a search hands over at a time
 AHEAD = 16  # tasks out per thread, of the next children too; with 32 tasks a child, fewer leave a thread idle
 SPREAD_WORDS = 64  # bits of a word
@@ -64,11 +64,11 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     waits = _arguments(problem, known, _order_of(problem.rows), workers)
     results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
     while found.children:
-        judged = children - len(found.children)
-        for _ in range(found.parts, max(1, found.children[0].variables.size)):
+        judged, tasks = children - len(found.children), max(1, found.children[0].variables.size)
+        for number in range(found.parts, tasks):
             found = known[0] = with_parts(found, [next(results)], problem.slack, means)
-            detail = f"child {judged + 1} of {children}"
-            means.observer(StageAdvanced("scores", judged, children, "", detail=detail))
+            share = (GROWTH ** (number + 1) - 1) / (GROWTH**tasks - 1)
+            means.observer(children_judged(judged + share, children, f"child {judged + 1} of {children}"))
             yield found
         found = replace(found, children=found.children[1:], parts=0, pairs=None)
         if found.children:
