@@ -30,6 +30,7 @@ from extbnsl.files.manifest import (
     SOLVE,
     Remembered,
     RunState,
+    Spent,
     read_manifest,
 )
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
@@ -144,14 +145,16 @@ def _too_many(variables: int, source: str) -> tuple[str, ...]:
 def solve_in(run: RunDirectory, asked: "Request", interrupts: Interrupts, given: argparse.Namespace) -> int:
     """Do as asked, write and print the result; the exit code."""
     from extbnsl.data.treatment import chosen
+    from extbnsl.proof.context import COMPILING
 
     remember, resumed = asked.place.remember, asked.place.resume
     assert remember is not None, "a command has something to remember"
     find = _finding(asked)
-    clock = progress.run_clock(asked.budgets.spent + (0.0 if resumed is None else resumed.state.spent.seconds))
+    before = Spent() if resumed is None else resumed.state.spent
+    clock = progress.run_clock(asked.budgets.spent + before.seconds)
     first = _say_head(asked, given.quiet)
     give_memory_back()
-    status = StatusFile(run.show, clock)
+    status = StatusFile(run.show, clock, before.stages.get(COMPILING, {}).get("seconds", 0.0))
     with _failures_kept(run, status):
         stopping = _stopping(run, asked.methods, given.quiet)
         with _observed(run, status, first, partial(interrupts.arm, stopping), given.quiet, clock) as observer:

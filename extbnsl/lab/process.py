@@ -36,7 +36,6 @@ class Ended:
     said: str
 
 
-LATE = "late"
 _alive: set[int] = set()  # process groups of those that run
 
 
@@ -50,11 +49,9 @@ class Manner:
     watch: Watch = lambda process: None
 
 
-def run_process(
-    command: Sequence[str], folder: Path, limit: float | None, stop: StopSignal, manner: Manner = Manner()
-) -> Ended:
-    """Run a command in a folder until it ends, or `limit` seconds are over, or `stop` or the watch has a reason: then
-    it is made to end. Raises OSError if it cannot be begun."""
+def run_process(command: Sequence[str], folder: Path, stop: StopSignal, manner: Manner = Manner()) -> Ended:
+    """Run a command in a folder until it ends, or `stop` or the watch has a reason: then it is made to end. Raises
+    OSError if it cannot be begun."""
     began = time.monotonic()
     modules = os.pathsep.join(map(os.path.abspath, sys.path))  # from another folder it finds the same
     environment = os.environ | {"COLUMNS": "120", "PYTHONUNBUFFERED": "1", "PYTHONPATH": modules}
@@ -73,8 +70,7 @@ def run_process(
     waiting = _Waiting(process)
     reason: str | None = None
     while not waiting.over.wait(POLL_SECONDS):
-        late = limit is not None and time.monotonic() - began >= limit
-        reason = stop() or (LATE if late else None) or manner.watch(process.pid)
+        reason = stop() or manner.watch(process.pid)
         if reason is not None:
             _end(process, waiting.over, manner)
             break

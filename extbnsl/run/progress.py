@@ -246,7 +246,7 @@ END_SECONDS = 0.1  # what starts or ends is written at this one: small component
 STATUS_TEXTS = ("host", "updated", "stage", "doing", "ended")
 STATUS_NUMBERS = (
     *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
-    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", "lower_bound", "upper_bound"),
+    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", "lower_bound", "upper_bound", "compiling"),
 )
 
 
@@ -254,12 +254,13 @@ class StatusFile:
     """An observer that keeps the text of status.json up to date: when stages and layers end, and at every beat.
 
     Keys: those of a layer are of the last one that ended, but `done` is the share of the one in work; `elapsed` and
-    `committed` (the last checkpoint) in seconds of the run, by its clock; `updated` in UTC; `ended` is null as long as
-    the process works. Safe to call from several threads.
+    `committed` (the last checkpoint) in seconds of the run, by its clock; `compiling` is how many of these went to
+    compiling, `compiled` of them before this process; `updated` in UTC; `ended` is null as long as the process works.
+    Safe to call from several threads.
     """
 
-    def __init__(self, write: Writer, clock: Clock) -> None:
-        self._write, self._clock = write, clock
+    def __init__(self, write: Writer, clock: Clock, compiled: float = 0.0) -> None:
+        self._write, self._clock, self._compiled = write, clock, compiled
         self._lock = threading.Lock()
         self._written = -math.inf
         self.has_layers = False  # whether a layer has ended
@@ -298,7 +299,8 @@ class StatusFile:
     def _write_after(self, seconds: float) -> None:
         if self._clock() - self._written >= seconds:
             self._written = self._clock()
-            now = {"updated": utc_now(), "elapsed": round(self._clock(), 3)}
+            spent = self._compiled + compiling.so_far().seconds
+            now = {"updated": utc_now(), "elapsed": round(self._clock(), 3), "compiling": round(spent, 3)}
             if compiled := compiling_told():
                 now["doing"] = compiled
             self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))

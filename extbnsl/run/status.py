@@ -131,7 +131,7 @@ def can_go_on(path: Path) -> bool:
 def _read_told(file: Path) -> dict[str, Any]:
     """The content of status.json; RunDirectoryError if it is not what a run writes."""
     try:
-        told = json_value(read_regular(file, MOST_BYTES))
+        told = {"compiling": None} | json_value(read_regular(file, MOST_BYTES))  # earlier versions did not tell it
         decode_some(_KINDS, {key: told[key] for key in _KINDS})
         datetime.fromisoformat(told["updated"])
     except OSError as error:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from runs import commit, stopped
 
 from extbnsl.cli import main
+from extbnsl.core import compiling
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import (
     Committed,
@@ -118,6 +119,24 @@ def test_a_beat_writes_what_was_passed_over():
     status.end("optimal")
     assert written[2]["ended"] == "optimal"
     assert written[2].keys() == written[0].keys()
+
+
+def test_it_tells_what_compiling_took_before_and_now(monkeypatch):
+    written = []
+    monkeypatch.setattr(compiling, "_state", compiling.Compiling(seconds=2.5))
+    status = StatusFile(lambda text: written.append(json.loads(text)), Clock(), compiled=10.0)
+    status.beat()
+    assert written[0]["compiling"] == 12.5
+
+
+def test_one_of_an_earlier_version_does_not_tell_of_compiling(told):
+    file = told / "status.json"
+    document = json.loads(file.read_text())
+    del document["compiling"]
+    file.write_text(json.dumps(document))
+    status = read_status(told)
+    assert (status.document["compiling"], status.document["notes"]) == (None, [])
+    assert status.document["generated"] is not None
 
 
 def test_a_run_that_works(path):

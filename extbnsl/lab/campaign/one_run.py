@@ -4,7 +4,7 @@ import contextlib
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.lab.campaign.outcome import ENDED, FAILED, STOPPED, Record, read_outcome, read_record, write_record
 from extbnsl.lab.campaign.plan import Run
-from extbnsl.lab.process import LATE, POLL_SECONDS, Ended, run_process
+from extbnsl.lab.process import POLL_SECONDS, Ended, Manner, run_process
 from extbnsl.machine.workers import StopSignal
 from extbnsl.run import directory as run_directory
 from extbnsl.run.directory import remove_scratch
@@ -22,6 +22,8 @@ from extbnsl.run.status import Status, read_status
 PROGRAM = (sys.executable, "-P", "-m", "extbnsl")  # -P: not what lies beside the campaign's file
 LEAST_SECONDS = 1.0  # that a run which goes on has at least
 STOPPED_AT_LIMIT = tuple(reason for reason in STOP_REASONS if reason != INTERRUPTED)
+MOST_COMPILING = 1800.0  # seconds that a process may compile without their counting
+LATE = "late"
 MOST_SENTENCE = 500  # characters of what a process says last
 
 
@@ -102,15 +104,38 @@ def _wrong_outcome(folder: Path) -> str | None:
 def _settled(run: Run, place: Place, stop: StopSignal) -> Status | None:
     """What has become of a run when nobody works on it any more, or `stop` has a reason, or it is late; None if it has
     not begun."""
-    end = math.inf if run.seconds is None else time.monotonic() + run.seconds + run.kill_after
+    is_late = _lateness(run, place, None, run.seconds)
     while True:
         try:
             status = read_status(place.folder(run))
         except InputError:
             return None
-        if status.state != "running" or stop() is not None or time.monotonic() >= end:
+        if status.state != "running" or stop() is not None or is_late():
             return status
         time.sleep(POLL_SECONDS)
+
+
+def _lateness(run: Run, place: Place, before: Status | None, seconds: float | None) -> Callable[[], bool]:
+    """What tells whether a run is late, which has so many seconds from now on and was in a state before. What it
+    compiles does not count, as for its time limit: its directory says how long that took."""
+    limit = math.inf if seconds is None else time.monotonic() + seconds + run.kill_after
+    compiled = _compiling(before)
+
+    def is_late() -> bool:
+        beyond = time.monotonic() - limit
+        if beyond < 0.0:
+            return False
+        with contextlib.suppress(InputError):
+            own = _compiling(read_status(place.folder(run))) - compiled
+            beyond -= min(MOST_COMPILING, max(0.0, own))
+        return beyond >= 0.0
+
+    return is_late
+
+
+def _compiling(status: Status | None) -> float:
+    """How many of its seconds a run has compiled so far, as far as that is known."""
+    return 0.0 if status is None else float(status.document.get("compiling") or 0.0)
 
 
 def _is_over(status: Status) -> bool:
@@ -121,9 +146,11 @@ def _is_over(status: Status) -> bool:
 def _tried(run: Run, place: Place, status: Status | None, stop: StopSignal) -> Record:
     """The record of a process that does what is left of a run."""
     command, seconds = _command(run, place, status)
-    limit = None if seconds is None else seconds + run.kill_after
+    goes_on = status is not None and status.resume is not None
+    is_late = _lateness(run, place, status if goes_on else None, seconds)
+    manner = Manner(watch=lambda process: LATE if is_late() else None)
     try:
-        ended = run_process(command, place.start, limit, stop)
+        ended = run_process(command, place.start, stop, manner)
     except OSError as error:
         return Record(FAILED, f"The program cannot be begun: {error.strerror}.")
     with contextlib.suppress(ExtbnslError):
@@ -139,7 +166,7 @@ def _command(run: Run, place: Place, status: Status | None) -> tuple[Sequence[st
         return (*place.program, *run.arguments, "--run-dir", folder, "--overwrite", "--quiet"), run.seconds
     if run.seconds is None:
         return (*place.program, "resume", folder, "--quiet"), None
-    left = max(LEAST_SECONDS, run.seconds - float(status.document.get("elapsed") or 0.0))
+    left = max(LEAST_SECONDS, run.seconds + _compiling(status) - float(status.document.get("elapsed") or 0.0))
     return (*place.program, "resume", folder, "--quiet", "--time-limit", f"{left:.3f}"), left
 
 

@@ -5,6 +5,8 @@ import csv
 import json
 import os
 import resource
+import shutil
+from functools import partial
 from pathlib import Path
 
 import pretended
@@ -104,14 +106,42 @@ def test_what_a_budget_or_the_method_explains_has_not_failed(status, pretend, he
 
 
 def test_one_that_hangs_is_killed_and_the_others_go_on(pretend, here, monkeypatch):
-    run_process = one_run.run_process
-    monkeypatch.setattr(one_run, "run_process", lambda *given: run_process(*given, Manner(grace=0.3)))
+    monkeypatch.setattr(one_run, "Manner", partial(Manner, grace=0.3))
     budget = {"time-limit": 0.2, "kill-after": 0.3}
     file = pretended.write_yaml(here, {"a.py": pretended.HANG, "b.py": GOOD}, budgets=[budget])
     code, out, _ = pretend(file)
     assert code == 40
     assert "It did not end at its time limit, and was killed after" in out
     assert results()["b"]["status"] == "optimal"
+
+
+SLOW = """
+done()
+status = json.loads(Path(folder, 'status.json').read_text())
+Path(folder, 'status.json').write_text(json.dumps(status | {'compiling': COMPILING}))
+time.sleep(2.0)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "status"), [("0.1", "failed"), ("1000.0", "optimal"), ("None", "failed")])
+def test_what_a_run_compiles_is_no_part_of_its_time(seconds, status, pretend, here):
+    budget = {"time-limit": 0.2, "kill-after": 0.5}
+    file = pretended.write_yaml(here, {"a.py": SLOW.replace("COMPILING", seconds)}, budgets=[budget])
+    pretend(file)
+    assert results()["a"]["status"] == status
+
+
+@pytest.mark.slow
+def test_with_nothing_compiled_no_run_is_late(run, here, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(here / "cache"))
+    shutil.copy(pretended.EXAMPLES / "asia.csv", "a.csv")
+    budget = {"time-limit": 3, "kill-after": 7}
+    (here / "c.yaml").write_text(json.dumps({"title": "Cold", "data": ["a.csv"], "budgets": [budget]}))
+    code, _, err = run("c.yaml", "--quiet")
+    assert code == 0, err
+    record = json.loads(next(Path("c.campaign/runs").glob("*.json")).read_text())
+    assert record["seconds"] > 10.0, "compiling was no test of the limit"
+    assert results()["a"]["status"] == "optimal"
 
 
 def test_what_a_run_leaves_running_is_ended(pretend, here):

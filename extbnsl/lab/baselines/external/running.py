@@ -71,7 +71,7 @@ def _run(program: Program, task: Task, arguments: Sequence[str], asked: signal.S
     command = (sys.executable, "-I", "-S", begin.__file__, str(os.getpid()), *program.command, *arguments)
     manner = Manner(GRACE_SECONDS, asked, _watch(task))
     try:
-        ended = run_process(command, task.folder, None, task.context.workers.stop, manner)
+        ended = run_process(command, task.folder, task.context.workers.stop, manner)
     except OSError as error:
         raise ProgramError(f"{program.name} cannot be begun: {error.strerror}.") from error
     if ended.reason is None and ended.exit_code:
