@@ -44,6 +44,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
+    return session.begin_or_go_on(given, *asked(given))
+
+
+def asked(given: argparse.Namespace) -> tuple[ApproximateMethods, None]:
+    """By which methods a network is to be found; InputError for values that cannot be."""
     methods = options.options_of(ApproximateMethods, given)
     methods.check()
-    return session.begin_or_go_on(given, methods)
+    return methods, None

@@ -1,18 +1,20 @@
 """`extbnsl campaign`: run the campaign of a YAML file, and report on it."""
 
 import argparse
+import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from extbnsl.cli import options
-from extbnsl.cli.parser import usage_error
+from extbnsl.cli.parser import command_parser, usage_error
 from extbnsl.cli.saying import remark, say
 from extbnsl.cli.session import STOPPED
-from extbnsl.core.errors import InputError
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import fitted, in_full
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.run.screen import clearing
@@ -71,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
     if given.retry and (given.report or not given.resume):
         raise InputError("campaign: --retry is for --resume, and not for --report.")
     try:
-        asked = read_campaign(given.file, usage_error)
+        asked = read_campaign(given.file, usage_error, partial(_unable, given.file.absolute().parent))
     except FileError as error:
         for line in error.lines:
             remark(line)
@@ -81,6 +83,26 @@ def run(given: argparse.Namespace) -> int:
         say("\n".join([*lines, in_full(len(asked.runs), "run")]))
         return 0
     return _run_in(given, asked)
+
+
+def _unable(folder: Path, arguments: Sequence[str]) -> list[str]:
+    """What the method of a run, which begins in this folder, cannot do, whatever its data hold; in sentences."""
+    from extbnsl.data import Dataset, Numbers
+    from extbnsl.formats.kinds import is_score_file
+    from extbnsl.lab.baselines.able import refusals
+    from extbnsl.scores.known import is_of_numbers
+    from extbnsl.scores.local import LocalScores
+
+    given = command_parser().parse_args(arguments)
+    kind: type = Numbers if is_of_numbers(given.score) else Dataset
+    try:
+        with contextlib.chdir(folder):  # for files of knowledge
+            claim = options.claim_of(given)
+        methods, scope = sys.modules[given.command.__module__].asked(given)
+        found = refusals(methods, scope, claim, LocalScores if is_score_file(given.data) else kind)
+        return [str(error) for error in found]
+    except ExtbnslError as error:
+        return [str(error)]
 
 
 def _address(text: str) -> str:

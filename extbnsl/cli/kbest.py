@@ -3,7 +3,7 @@
 import argparse
 
 from extbnsl.cli import options, session
-from extbnsl.core.options import declared
+from extbnsl.core.options import Options, declared
 from extbnsl.kbest.scope import ALL, KEEPS_ONE, MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import RANKING_METHODS, methods_named
 from extbnsl.machine.budgets import Budgets
@@ -52,7 +52,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Find the networks, write and print them; the exit code."""
+    return session.begin_or_go_on(given, *asked(given))
+
+
+def asked(given: argparse.Namespace) -> tuple[Options, Scope]:
+    """By which methods networks are to be found, and which; InputError for what cannot be, or has no use."""
     scope = options.options_of(Scope, given, **({"k": K} if given.k is None and given.within_factor is None else {}))
     scope.check()
     own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
-    return session.begin_or_go_on(given, methods_named(given.method, own, ALL), scope)
+    return methods_named(given.method, own, ALL), scope

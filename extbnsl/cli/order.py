@@ -50,12 +50,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
     from extbnsl.data.text import source_name
-    from extbnsl.formats.kinds import is_score_file
     from extbnsl.formats.network_reader import is_network_file
     from extbnsl.orders.given import positions
 
-    if is_score_file(given.data):
-        raise InputError(f"{given.data} holds local scores; give the data that they were computed from.")
+    methods, _ = asked(given)
     if is_standard_input(given.data) and is_standard_input(given.order):
         raise InputError("--order: standard input has the data already; give the order in a file.")
     file = source_name(given.order)
@@ -66,8 +64,17 @@ def run(given: argparse.Namespace) -> int:
         used = [each for each in names if each[1] in dataset.names or not of_network]
         return positions(used, dataset.names, file, source_name(given.data))
 
-    with session.new_run(given, options.options_of(OrderMethods, given), order_of) as begun:
+    with session.new_run(given, methods, order_of) as begun:
         return session.solve_in(*begun, given)
+
+
+def asked(given: argparse.Namespace) -> tuple[OrderMethods, None]:
+    """By which methods parents are to be chosen; InputError where there are no data."""
+    from extbnsl.formats.kinds import is_score_file
+
+    if is_score_file(given.data):
+        raise InputError(f"{given.data} holds local scores; give the data that they were computed from.")
+    return options.options_of(OrderMethods, given), None
 
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:

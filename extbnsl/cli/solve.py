@@ -53,10 +53,15 @@ def run(given: argparse.Namespace) -> int:
         from extbnsl.cli.plot import check_drawing
 
         check_drawing(given.plot, given.overwrite, "--plot")
+    return session.begin_or_go_on(given, *asked(given))
+
+
+def asked(given: argparse.Namespace) -> tuple[Options, Resamples | None]:
+    """By which methods a network is to be found, and how many resamples; InputError for what the method has no use
+    for."""
     methods: Options = options.options_of(Methods, given)
     if given.method != BFBNB:
         from extbnsl.lab.baselines.methods import methods_named
 
         methods = methods_named(given.method, options.options_of(Methods, given))
-    resamples = None if given.bootstrap is None else Resamples(given.bootstrap)
-    return session.begin_or_go_on(given, methods, resamples)
+    return methods, None if given.bootstrap is None else Resamples(given.bootstrap)

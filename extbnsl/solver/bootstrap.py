@@ -149,12 +149,17 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
 
 def records_of(problem: Data | LocalScores, methods: Any) -> Data:
     """The problem, of which resamples can be drawn; InputError for local scores, and for a published method."""
-    if not isinstance(problem, Data):
+    check_resampled(type(problem), methods)
+    return cast(Data, problem)
+
+
+def check_resampled(kind: type, methods: Any) -> None:
+    """Raise InputError if these methods cannot solve resamples of a problem of this kind."""
+    if not issubclass(kind, Data):
         raise InputError("bootstrap: local scores have no records to draw from; give the data that they are from.")
     if not isinstance(methods, Methods):
         either = (Mention("method"), " or ", Mention("bootstrap"))
         raise InputError("bootstrap: the published methods solve no resamples; leave ", *either, " out.")
-    return problem
 
 
 def _check_all(numbers: Numbers, scope: Resamples, context: Context, done: int) -> None:

@@ -36,6 +36,7 @@ def test_the_example_runs(file, tmp_path, capsys):
 
 def test_what_is_wrong_with_it_is_told_as_the_page_says(file, capsys):
     broken = EXAMPLE.replace("{lower-bound: static}}", "{lower-bound: statik}}").replace("2GiB", "2 apples")
+    broken = broken.replace("{method: astar, lower-bound: static}", "{method: bene, score: bdeu}")
     file.write_text(broken)
     with contextlib.chdir(file.parent):
         assert main(["campaign", "tables.yaml"]) == 30

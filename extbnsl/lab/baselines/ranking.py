@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from extbnsl.core.claims import OPTIMAL, Claim, tolerance
-from extbnsl.core.errors import InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data, Dataset
 from extbnsl.files.manifest import K_BEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
+from extbnsl.lab.baselines.able import refusals
 from extbnsl.lab.baselines.bn_graph import (
     BnGraphResult,
     Limits,
@@ -55,8 +55,8 @@ def rank_by_bn_graph(asked: Request, *, observer: Observer = ignore, stop: StopS
     asked = replace(asked, budgets=replace(asked.budgets, disk=0), kind=K_BEST)
     problem, claim, methods, scope = asked.problem, asked.claim, asked.methods, asked.scope
     asked.check()
-    if scope.k is None or scope.within_factor is not None or scope.classes:
-        raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")
+    for error in refusals(methods, scope, claim, type(problem)):
+        raise error
     check_variables(problem.variables)
     with opened(asked, RankingCommits, observer=observer, stop=stop, kept=False) as run:
         figures = _figures(run, scope.k)

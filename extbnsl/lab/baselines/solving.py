@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, Warned, ignore
-from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.lab.baselines.external import by_data, by_scores
+from extbnsl.data import Data, Dataset
+from extbnsl.lab.baselines.able import DIALOGUES, refusals
 from extbnsl.lab.baselines.external.running import answer_of
-from extbnsl.lab.baselines.external.task import Answer, Dialogue, Program, Task, cost_of, network_of_parents
+from extbnsl.lab.baselines.external.task import Answer, Program, Task, cost_of, network_of_parents
 from extbnsl.lab.baselines.methods import BASELINES, EXTERNAL, BaselineMethods
 from extbnsl.lab.baselines.outcome import STAGE, Find, Outcome, network_of
 from extbnsl.machine.workers import Stopped, StopSignal, never
@@ -29,8 +29,6 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors, given_scores
 from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, claim_on, result_of
-
-DIALOGUES: dict[str, Dialogue] = {**by_scores.DIALOGUES, **by_data.DIALOGUES}
 
 
 class Solved(NamedTuple):
@@ -52,6 +50,8 @@ def solve_by(asked: Request, *, observer: Observer = ignore, stop: StopSignal = 
     for unusable arguments, and ProgramError if a program of somebody else fails.
     """
     problem, claim, methods = asked.problem, asked.claim, asked.methods
+    for error in refusals(methods, asked.scope, claim, type(problem)):
+        raise error
     _check_variables(problem, methods.method)
     proof = Methods(lower_bound=methods.lower_bound, seed=methods.seed)
     with opened(asked, Commits, proof, observer=observer, stop=stop, kept=False) as run:
@@ -128,14 +128,10 @@ class _Known:
 
 
 def _solved_by_program(run: Opened[Commits], methods: BaselineMethods) -> Solved:
-    """What a program finds; InputError if it is not there or has no use for the problem, ProgramError if it fails."""
+    """What a program finds; InputError if it is not there, ProgramError if it fails."""
     problem, claim, context = run.asked.problem, run.asked.claim, run.context
     external, dialogue = EXTERNAL[methods.method], DIALOGUES[methods.method]
     program = dialogue.locate()
-    if not external.takes_scores and isinstance(problem, Numbers):
-        raise InputError(f"method: {methods.method!r} learns from states, and numbers are given; take another.")
-    if not external.takes_scores and isinstance(problem, LocalScores):
-        raise InputError(f"method: {methods.method!r} learns from data, and local scores are given; take another.")
     known = _known_before(run, external.takes_scores)
     answer = Answer(known.stopped, None) if known.stopped is not None else None
     if answer is None:

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import checksum
 from extbnsl.files.yaml_file import Key, Problem
+from extbnsl.formats.kinds import is_score_file
 from extbnsl.lab.campaign.spec import AXES, Axis, Budget, Campaign, DataSet, Method, Options, Variant, Where
 from extbnsl.machine.budgets import parse_duration
 
 Check = Callable[[Sequence[str]], str | None]  # the sentence about a command line that cannot be, without the program
+Able = Callable[[Sequence[str]], Collection[str]]  # sentences on what the method of a right command line cannot do
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 _WILD = re.compile(r"[*?\[]")
 _UNSAFE = re.compile(r"[^A-Za-z0-9.+=@-]+")
@@ -91,13 +93,13 @@ class _Cell(NamedTuple):
         ]
 
 
-def planned(campaign: Campaign, folder: Path, check: Check) -> Plan:
-    """The runs of a campaign whose file is in `folder`; `check` knows the program's options."""
+def planned(campaign: Campaign, folder: Path, check: Check, able: Able) -> Plan:
+    """The runs of a campaign whose file is in `folder`; `check` knows the program's options, and `able` its methods."""
     problems: list[Problem] = []
     data = list(_data_sets(campaign, folder, problems))
     all_there = not problems
     problems += _repeated(campaign, data)
-    runs, checked = [], set()
+    runs, right, unable = [], dict[object, Sequence[_Source] | None](), _Unable(able)
     names: dict[Axis, dict[str, None]] = {axis: {} for axis in AXES}  # in their order
     for cell in _cells(campaign, data):
         for axis in AXES:
@@ -106,15 +108,43 @@ def planned(campaign: Campaign, folder: Path, check: Check) -> Plan:
             continue
         sources = cell.sources(campaign)
         places = (cell.data[0] if cell.data[1].options else None, *(axis[0] for axis in cell[1:4]))
-        if (kind := (places, cell.seed is None)) not in checked:
-            checked.add(kind)
-            problems += _wrong_options(cell.method[1].command, cell.data[1].file, sources, check)
+        if (kind := (places, cell.seed is None)) not in right:
+            wrong, right[kind] = _wrong_options(cell.method[1].command, cell.data[1].file, sources, check)
+            problems += [*wrong, *_said_twice(cell, sources)]
         runs.append(_run(cell, sources))
+        if (own := right[kind]) is not None:
+            unable.add(cell, _merged(own), kind)
+    problems += unable.problems()
     if not runs and not problems:
         problems.append(Problem(("exclude",), "It leaves no run; take something out of it."))
     if not all_there:
         del names["data"]  # what a pattern stands for is not known
     return Plan(tuple(run for run in runs if run is not None), names, tuple(dict.fromkeys(problems)))
+
+
+class _Unable:
+    """What the methods of runs cannot do, with the data and the scores of which that is asked."""
+
+    def __init__(self, able: Able) -> None:
+        self._able = able
+        self._known: dict[object, Collection[str]] = {}  # by kind of run: the data tell nothing but their format
+        self._found: dict[tuple[int, str, str], tuple[dict[str, None], dict[str, None]]] = {}
+
+    def add(self, cell: _Cell, options: Options, kind: object) -> None:
+        """Ask whether a run with these options, which are right, can be, unless one of its kind was asked of before."""
+        (_, data), (place, method) = cell[:2]
+        kind = (kind, is_score_file(data.file))
+        if kind not in self._known:
+            self._known[kind] = self._able(_arguments(method.command, data.file, options))
+        for sentence in self._known[kind]:
+            names, scores = self._found.setdefault((place, method.name, sentence), ({}, {}))
+            names[str(data.name)] = scores[str(options.get("score") or "mdl")] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """A sentence for each method and each thing that it cannot do."""
+        for (place, method, sentence), (data, scores) in self._found.items():
+            asked = f"{method!r} is asked that of {', '.join(data)} by the score {', '.join(scores)}"
+            yield Problem(("methods", place), f"{sentence} {asked}: change that, or exclude it.")
 
 
 def _cells(campaign: Campaign, data: Sequence[tuple[int, DataSet]]) -> Iterator[_Cell]:
@@ -225,6 +255,17 @@ def _repeated(campaign: Campaign, data: Sequence[tuple[int, DataSet]]) -> Iterat
             seen.add(name)
 
 
+def _said_twice(cell: _Cell, sources: Sequence[_Source]) -> Iterator[Problem]:
+    """What both a budget and what a run is made of say, but for the options of all runs, which are for where nothing
+    else is said: none of the two may be dropped without a word."""
+    budget = {name: value for name, value in sources[-2].options.items() if value is not None}
+    for source in sources[1:-2]:
+        for name, value in source.options.items():
+            if value is not None and name in budget and str(value) != str(budget[name]):
+                sentence = f"The budget {cell.names['budget']!r} says {budget[name]} for it; leave one of the two out."
+                yield Problem((*source.key, name), sentence)
+
+
 def _budget_options(budget: Budget, method: Method) -> Options:
     """What a budget is called as options of a command; those that it does not have stay out."""
     found: dict[str, Any] = {_time_option(method): budget.time_limit, "memory": budget.memory}
@@ -265,16 +306,20 @@ def _option(name: str, value: Any) -> tuple[str, ...]:
     return (f"{dashed}={text}",) if len(name) > 1 else (dashed, text)
 
 
-def _wrong_options(command: str, file: str, sources: Sequence[_Source], check: Check) -> Iterator[Problem]:
-    """What is wrong with the options of a run, each with the place where it is given."""
+def _wrong_options(
+    command: str, file: str, sources: Sequence[_Source], check: Check
+) -> tuple[list[Problem], Sequence[_Source] | None]:
+    """What is wrong with the options of a run, each with the place where it is given; and those that are right, None if
+    that cannot be told."""
+    problems: list[Problem] = []
     left = list(sources)
     while (sentence := _wrong(command, file, left, check)) is not None:
         at, name = _culprit(command, file, left, check, sentence)
         if name is None:
-            yield Problem(left[at].key[:2], sentence)
-            return
-        yield Problem(_key(left[at].key, name), sentence)
+            return [*problems, Problem(left[at].key[:2], sentence)], None
+        problems.append(Problem(_key(left[at].key, name), sentence))
         left[at] = left[at]._replace(options={own: v for own, v in left[at].options.items() if own != name})
+    return problems, left
 
 
 def _key(source: Key, name: str) -> Key:

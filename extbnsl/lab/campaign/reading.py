@@ -4,7 +4,7 @@ That includes what it mentions of itself, names on its axes, and figures: a slip
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from extbnsl.files.yaml_file import FileError, Key, Problem, error_of, problems_of, read_yaml, told
 from extbnsl.lab.campaign.figures import FIGURES, STATES, is_figure
-from extbnsl.lab.campaign.plan import Check, Run, planned
+from extbnsl.lab.campaign.plan import Able, Check, Plan, Run, planned
 from extbnsl.lab.campaign.spec import AXES, Axis, Campaign, Table, Where
 
 NO_SUCH_KEY = "There is no such key; leave it out, or look at 'extbnsl campaign --schema'."
@@ -31,8 +31,8 @@ class Asked:
     content: bytes
 
 
-def read_campaign(path: Path, check: Check) -> Asked:
-    """The campaign in a YAML file; FileError with all that is wrong with it."""
+def read_campaign(path: Path, check: Check, able: Able) -> Asked:
+    """The campaign in a YAML file; FileError with all that is wrong with it, as `planned` checks it."""
     located = read_yaml(path)
     if not isinstance(located.value, dict):
         raise FileError([told(path, None, (), "It holds no campaign: a mapping with title, data and methods.")])
@@ -41,9 +41,9 @@ def read_campaign(path: Path, check: Check) -> Asked:
         campaign = Campaign.model_validate(located.value)
     except ValidationError as error:
         wrong = error.errors(include_url=False)
-        others = _others(located.value, wrong, folder, check)
+        others = _others(located.value, wrong, lambda rest: planned(rest, folder, check, able))
         raise error_of(path, located, [*located.problems, *problems_of(wrong, NO_SUCH_KEY), *others]) from None
-    plan = planned(campaign, folder, check)
+    plan = planned(campaign, folder, check, able)
     if problems := [*located.problems, *plan.problems, *unknown(campaign, plan.names)]:
         raise error_of(path, located, problems)
     return Asked(campaign, plan.runs, folder, located.content)
@@ -54,7 +54,7 @@ def schema() -> str:
     return json.dumps(Campaign.model_json_schema(by_alias=True), indent=1)
 
 
-def _others(value: Any, errors: Sequence[Any], folder: Path, check: Check) -> Iterator[Problem]:
+def _others(value: Any, errors: Sequence[Any], plan: Callable[[Campaign], Plan]) -> Iterator[Problem]:
     """What is wrong with the rest of the campaign, without what has been found to be wrong; if there are no data left,
     with data that nobody asks for."""
     spoilt = {tuple(error["loc"][:2]) for error in errors}
@@ -71,7 +71,7 @@ def _others(value: Any, errors: Sequence[Any], folder: Path, check: Check) -> It
         campaign = Campaign.model_validate(rest)
     except ValidationError:
         return
-    for problem in planned(campaign, folder, check).problems:
+    for problem in plan(campaign).problems:
         key = problem.key
         if len(key) > 1 and isinstance(key[1], int) and key[0] in value:
             if not kept.get(str(key[0])):

@@ -103,13 +103,7 @@ class Candidates:
 def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProblem:
     """The problem of a data set. O(n N) hash operations; InputError if there is no such score, Stopped if the workers
     are stopped."""
-    score = score_of(claim)
-    if not isinstance(score, ParameterScore):
-        raise InputError(
-            f"score: parent limits of the k best networks need a price of each parameter, and {score.name!r} has none."
-        )
-    if claim.knowledge:
-        raise InputError("knowledge: the parent limits of the k best networks are for all networks; leave it out.")
+    score = check_limited(claim)
     n = dataset.variables
     entropies, gains = np.zeros(n), np.zeros(n)
     source = source_of(dataset, claim)
@@ -120,6 +114,18 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
         gains[order] = np.minimum(entropies[order] - counted.floors, entropies[order]) + SLACK * entropies[order]
     most = n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1)
     return LimitProblem(dataset.records, dataset.arities, entropies, gains, score.parameter(dataset.records), most)
+
+
+def check_limited(claim: Claim) -> ParameterScore:
+    """The score of a claim, for which there are limits; InputError if there are none."""
+    score = score_of(claim)
+    if not isinstance(score, ParameterScore):
+        raise InputError(
+            f"score: parent limits of the k best networks need a price of each parameter, and {score.name!r} has none."
+        )
+    if claim.knowledge:
+        raise InputError("knowledge: the parent limits of the k best networks are for all networks; leave it out.")
+    return score
 
 
 def corollary_1(problem: LimitProblem, k: int) -> NDArray[np.int64]:

@@ -2,14 +2,18 @@
 
 import os
 import shutil
+from functools import partial
+from pathlib import Path
 
 import pytest
 from pretended import EXAMPLES
 
+from extbnsl.cli.campaign import _unable
 from extbnsl.cli.parser import usage_error
 from extbnsl.files.yaml_file import MOST_BYTES, FileError, read_yaml
 from extbnsl.lab.campaign.reading import read_campaign
 
+able = partial(_unable, Path())
 GOOD = "title: x\ndata: [a.csv]\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefg", "bcdefgh", strict=True)
@@ -151,7 +155,7 @@ def test_merging_as_yaml_has_it(tmp_path):
 def names_and_files(folder, text):
     """What the data sets of a campaign are called, and the files that commands get."""
     (folder / "c.yaml").write_text(text, encoding="utf-8")
-    return [(run.names["data"], run.arguments[1]) for run in read_campaign(folder / "c.yaml", usage_error).runs]
+    return [(run.names["data"], run.arguments[1]) for run in read_campaign(folder / "c.yaml", usage_error, able).runs]
 
 
 def test_names_of_data_of_all_kinds(here, monkeypatch):
@@ -194,7 +198,7 @@ def test_patterns_give_files_in_order_and_no_folders(here):
 def test_runs_have_names_of_their_own_even_where_only_signs_differ(here):
     (here / "a.csv").write_text("a\n")
     (here / "c.yaml").write_text("title: x\ndata: [a.csv]\nmethods: [{name: a b}, {name: a-b}, {name: α}, {name: β}]\n")
-    runs = read_campaign(here / "c.yaml", usage_error).runs
+    runs = read_campaign(here / "c.yaml", usage_error, able).runs
     assert len({run.arguments for run in runs}) == 1
     assert len({run.name for run in runs}) == 4
     assert all(set(run.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for run in runs)
@@ -208,7 +212,7 @@ def test_runs_have_names_of_their_own_even_where_only_signs_differ(here):
         ("{time-limit: 2m}", "{}", 120.0, ("--time-limit=2m",)),
         ("{time-limit: null}", "{}", None, ()),
         ("{polish: false, header: true}", "{}", None, ("--no-polish", "--header")),
-        ("{time-limit: 2m}", "{time-limit: 1m}", 60.0, ("--time-limit=1m",)),
+        ("{time-limit: 60}", "{time-limit: 60}", 60.0, ("--time-limit=60",)),
         ("{no-polish: true, threads: 1}", "{}", None, ("--no-polish", "--threads=1")),
         ("{no-polish: null, drop: [a, 1]}", "{}", None, ("--drop=a,1",)),
     ],
@@ -218,8 +222,98 @@ def test_options_as_the_command_line_has_them(options, budget, seconds, argument
     (here / "c.yaml").write_text(
         f"title: x\ndata: [a.csv]\nmethods: [{{name: m, options: {options}}}]\nbudgets: [{budget}]\n"
     )
-    (run,) = read_campaign(here / "c.yaml", usage_error).runs
+    (run,) = read_campaign(here / "c.yaml", usage_error, able).runs
     assert (run.seconds, run.arguments[2:]) == (seconds, arguments)
+
+
+@pytest.mark.parametrize(
+    ("where", "key"),
+    [
+        ("methods: [{name: m, command: approximate, options: {time: 10s}}]\n", "methods.1.options.time"),
+        ("methods: [{name: m, options: {time-limit: 2m}}]\n", "methods.1.options.time-limit"),
+        ("variants: [{name: v, options: {memory: 2GiB}}]\n", "variants.1.options.memory"),
+        ("data: [{file: a.csv, options: {disk: 1GB}}]\n", "data.1.options.disk"),
+    ],
+)
+def test_what_a_budget_and_something_else_say_is_refused(where, key, run, here):
+    (here / "a.csv").write_text("a\n")
+    data = "" if where.startswith("data") else "data: [a.csv]\n"
+    budget = "budgets: [{name: small, time-limit: 1m, memory: 1GiB, disk: 2GB}]\n"
+    (here / "c.yaml").write_text(f"title: x\n{data}{where}{budget}")
+    code, _, err = run("c.yaml", "--dry-run")
+    assert (code, len(err.splitlines())) == (30, 1)
+    assert f": {key}: The budget 'small' says" in err
+    (here / "c.yaml").write_text(f"title: x\n{data}{where}")
+    assert run("c.yaml", "--dry-run")[0] == 0
+
+
+def test_the_options_of_the_campaign_are_for_where_no_budget_says_more(here):
+    (here / "a.csv").write_text("a\n")
+    text = "title: x\ndata: [a.csv]\noptions: {memory: 1GiB}\nbudgets: [{time-limit: 1m}, {memory: 2GiB}]\n"
+    (here / "c.yaml").write_text(text)
+    found = [run.arguments[2:] for run in read_campaign(here / "c.yaml", usage_error, able).runs]
+    assert found == [("--memory=1GiB", "--time-limit=1m"), ("--memory=2GiB",)]
+
+
+UNABLE = """\
+title: x
+data: [a.csv, b.csv, c.jkl]
+methods:
+- {name: climb, options: {method: pgmpy}}
+- {name: k, command: kbest, options: {method: bn-graph, within-factor: 3}}
+- {name: o, command: order, options: {method: k3, order: o.txt}}
+- {name: d, options: {method: dp, polish: false}}
+- {name: b, options: {method: dp, bootstrap: 5}}
+- {name: g, options: {method: gobnilp}}
+- {name: own}
+variants: [{name: v, options: {score: bdeu}}, {name: w, options: {score: gaussian-bic, roots: a}}]
+exclude: [{data: c, variant: w}]
+"""
+SAID = {  # each by the method and the data and scores that it names
+    "methods.1: method: 'pgmpy' needs the package pgmpy; install": "of a, b, c by the score bdeu, gaussian-bic:",
+    "methods.1: score: the method 'pgmpy' has 'mdl' or 'aic' alone, not 'bdeu'": "of a, b by the score bdeu:",
+    "methods.1: method: 'pgmpy' learns from states, and numbers": "of a, b by the score gaussian-bic:",
+    "methods.1: method: 'pgmpy' learns from data, and local scores": "of c by the score bdeu:",
+    "methods.1: knowledge: the method 'pgmpy' cannot be told it": "of a, b by the score gaussian-bic:",
+    "methods.2: method: 'bn-graph' finds the k best networks alone": "of a, b, c by the score bdeu, gaussian-bic:",
+    "methods.2: score: parent limits of the k best networks need a price": "of a, b by the score bdeu:",
+    "methods.3: method: 'k3' cannot be where the claim has the score 'bdeu'": "of a, b by the score bdeu:",
+    "methods.3: method: 'k3' cannot be where the claim has the score 'gaussian-bic'": "of a, b by the score gaussian",
+    "methods.3: c.jkl holds local scores": "of c by the score bdeu:",
+    "methods.4: polish: the method 'dp' has no use for it": "of a, b, c by the score bdeu, gaussian-bic:",
+    "methods.5: bootstrap: the published methods solve no resamples": "of a, b by the score bdeu, gaussian-bic:",
+    "methods.5: bootstrap: local scores have no records": "of c by the score bdeu:",
+    "methods.6: method: 'gobnilp' needs the command 'gobnilp'": "of a, b, c by the score bdeu, gaussian-bic:",
+}
+
+
+def test_what_methods_cannot_do_is_told_at_once_before_anything_runs(run, here, monkeypatch):
+    for name in ("a.csv", "b.csv", "c.jkl"):
+        (here / name).write_text("nobody reads it")
+    (here / "c.yaml").write_text(UNABLE)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "")
+    code, out, err = run("c.yaml")
+    assert (code, out) == (30, "")
+    found = err.splitlines()
+    for sentence, asked in SAID.items():
+        told = [line for line in found if f": {sentence}" in line]
+        assert len(told) == 1, sentence
+        assert f" is asked that of {asked.partition('of ')[2]}" in told[0]
+    assert len(found) == len(SAID)
+    assert not os.path.lexists("c.campaign")
+
+
+def test_knowledge_lies_beside_the_file_of_the_campaign(run, here):
+    (here / "sub").mkdir()
+    (here / "sub" / "a.csv").write_text("a,b\n0,1\n")
+    text = "title: x\ndata: [a.csv]\noptions: {knowledge: k.yaml}\n"
+    (here / "sub" / "c.yaml").write_text(text)
+    code, _, err = run("sub/c.yaml", "--dry-run")
+    assert code == 30
+    assert "k.yaml" in err
+    (here / "sub" / "k.yaml").write_text("roots: [a]\n")
+    assert run("sub/c.yaml", "--dry-run")[0] == 0
 
 
 def test_the_product_and_what_is_excluded(run, here):
@@ -244,7 +338,7 @@ def test_the_configurations_of_the_package_are_right(shared_data, monkeypatch):
     monkeypatch.setenv("EXTBNSL_DATA", str(shared_data))
     files = sorted((EXAMPLES.parent / "configs").glob("*.yaml"))
     assert len(files) >= 3
-    assert all(read_campaign(file, usage_error).runs for file in files)
+    assert all(read_campaign(file, usage_error, able).runs for file in files)
 
 
 def test_the_schema_knows_all_keys(run):

@@ -27,7 +27,7 @@ from extbnsl.core.claims import HEURISTIC
 from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.lab.baselines.external import package_script
 from extbnsl.lab.baselines.external.running import on_path, said, unreadable, write_rows
-from extbnsl.lab.baselines.external.task import Call, Dialogue, Parents, Program, Task, score_of
+from extbnsl.lab.baselines.external.task import Call, Dialogue, Parents, Program, Task
 from extbnsl.lab.process import Ended
 
 VALUES, DATA, FOLDER, NETWORK = "data.vd", "data.idt", "found", "found/net"  # of bene
@@ -49,7 +49,7 @@ def _call_bene(program: Program, task: Task) -> Call:
     (task.folder / VALUES).write_text("".join(line + "\n" for line in lines))
     write_rows(task.folder / DATA, dataset)
     limit = [] if task.claim.max_parents is None else ["-m", str(task.claim.max_parents)]
-    return Call(program.command, [VALUES, DATA, score_of(program, task, SCORES["bene"]), FOLDER, *limit], {})
+    return Call(program.command, [VALUES, DATA, SCORES["bene"][task.claim.score], FOLDER, *limit], {})
 
 
 def _in_bits(program: Program, text: str, variables: int) -> Parents:
@@ -81,9 +81,8 @@ def _locate_package(package: str) -> Program:
 
 def _call_package(asked: Callable[[Task], Mapping[str, Any]], program: Program, task: Task) -> Call:
     """Write the codes, int64 (N, n), and what is asked."""
-    word = score_of(program, task, SCORES[program.name])
     np.save(task.folder / CODES, task.given_data.codes.astype(np.int64))
-    document = {"score": word, **asked(task), "max_parents": task.claim.max_parents}
+    document = {"score": SCORES[program.name][task.claim.score], **asked(task), "max_parents": task.claim.max_parents}
     Path(task.folder, ASKED).write_text(json.dumps(document))
     return Call(program.command, [CODES, ASKED, FOUND], {})
 
@@ -105,6 +104,7 @@ def _package(name: str, says: str, asked: Callable[[Task], Mapping[str, Any]]) -
         network=FOUND,
         parents=_in_json,
         judge=lambda program, task, parents, ended: (HEURISTIC, {"says": says}),
+        scores=SCORES[name],
     )
 
 
@@ -112,6 +112,7 @@ DIALOGUES = {
     "bene": Dialogue(
         partial(on_path, "bene", "data2net.sh", "build it from https://github.com/tomisilander/bene"),
         *(_call_bene, NETWORK, _in_bits, _judge_bene),
+        scores=SCORES["bene"],
     ),
     "pgmpy": _package(
         "pgmpy", "a local optimum", lambda task: {"arities": [len(own) for own in task.given_data.states]}

@@ -99,6 +99,7 @@ class Dialogue:
     hear: what the statistics are to have of what was said, whatever the file tells; ProgramError if there is no
     network.
     asked: the signal that makes it end with the network that it has; None if it has none before its end.
+    scores: its words for the scores that it has, by ours; None if it takes local scores.
     """
 
     locate: Callable[[], Program]
@@ -108,6 +109,7 @@ class Dialogue:
     judge: Callable[[Program, Task, Parents, Ended], tuple[str, Mapping[str, Any]]]
     hear: Callable[[Program, Ended], Mapping[str, Any]] = lambda program, ended: {}
     asked: signal.Signals | None = None
+    scores: Mapping[str, str] | None = None
 
 
 def network_of_parents(program: Program, names: Sequence[str], parents: Parents, max_parents: int | None) -> Network:
@@ -123,18 +125,6 @@ def network_of_parents(program: Program, names: Sequence[str], parents: Parents,
         what = f"{program.name} has given a variable {most} parents, and "
         raise ProgramError(what, Mention("max-parents"), f" is {max_parents}.")
     return network
-
-
-def score_of(program: Program, task: Task, scores: Mapping[str, str]) -> str:
-    """The program's word for the score of a task; InputError if it has no such score, or cannot be told what is known
-    of the network."""
-    claim = task.claim
-    if claim.score not in scores:
-        known = " or ".join(map(repr, scores))
-        raise InputError(f"score: the method {program.name!r} has {known} alone, not {claim.score!r}.")
-    if claim.knowledge:
-        raise InputError(f"knowledge: the method {program.name!r} cannot be told it; take another.")
-    return scores[claim.score]
 
 
 def cost_of(program: Program, network: Network, problem: Data | LocalScores, claim: Claim) -> float:

@@ -1,0 +1,77 @@
+"""What a method cannot do of what it is asked, as far as that is known before any data are read: a campaign is refused
+as a whole by it, and a solve before it begins."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
+from extbnsl.data import Dataset, Numbers
+from extbnsl.kbest.scope import Scope
+from extbnsl.lab.baselines.external import by_data, by_scores
+from extbnsl.lab.baselines.external.task import Dialogue
+from extbnsl.lab.baselines.methods import EXTERNAL, BaselineMethods
+from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.scores.local import LocalScores
+from extbnsl.solver.methods import Resamples
+
+DIALOGUES: dict[str, Dialogue] = {**by_scores.DIALOGUES, **by_data.DIALOGUES}
+
+
+def refusals(methods: Any, scope: Any, claim: Claim, kind: type) -> Iterator[InputError]:
+    """Why these methods cannot answer what is asked of a problem of this kind, each reason as an error; none if they
+    can, unless the data forbid it. kind: Dataset, Numbers or LocalScores."""
+    if isinstance(scope, Resamples):
+        yield from _of_resamples(methods, kind)
+    if isinstance(methods, OrderMethods):
+        try:
+            methods.for_claim(claim)
+        except InputError as error:
+            yield error
+    elif isinstance(methods, BaselineMethods):
+        of_method = _of_ranking if isinstance(scope, Scope) else _of_program
+        yield from of_method(methods.method, scope, claim, kind)
+
+
+def _of_resamples(methods: Any, kind: type) -> Iterator[InputError]:
+    from extbnsl.solver.bootstrap import check_resampled
+
+    try:
+        check_resampled(kind, methods)
+    except InputError as error:
+        yield error
+
+
+def _of_ranking(method: str, scope: Scope, claim: Claim, kind: type) -> Iterator[InputError]:
+    """Of the k best networks by a published method."""
+    from extbnsl.lab.parent_limits.limits import check_limited
+
+    if scope.k is None or scope.within_factor is not None or scope.classes:
+        yield InputError(f"method: {method!r} finds the k best networks alone; give k, and nothing else.")
+    if kind is Dataset:
+        try:
+            check_limited(claim)
+        except InputError as error:
+            yield error
+
+
+def _of_program(method: str, scope: Any, claim: Claim, kind: type) -> Iterator[InputError]:
+    """Of a network by somebody else's program; our own methods can do everything."""
+    if method not in EXTERNAL:
+        return
+    dialogue = DIALOGUES[method]
+    try:
+        dialogue.locate()
+    except InputError as error:
+        yield error
+    if dialogue.scores is None:
+        return
+    if kind is Numbers:
+        yield InputError(f"method: {method!r} learns from states, and numbers are given; take another.")
+    elif kind is LocalScores:
+        yield InputError(f"method: {method!r} learns from data, and local scores are given; take another.")
+    elif claim.score not in dialogue.scores:
+        known = " or ".join(map(repr, dialogue.scores))
+        yield InputError(f"score: the method {method!r} has {known} alone, not {claim.score!r}.")
+    if claim.knowledge:
+        yield InputError(f"knowledge: the method {method!r} cannot be told it; take another.")
