@@ -9,7 +9,9 @@ Results of a campaign that cannot all hold: a bound that another run's network i
 """
 
 import math
+import re
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +44,7 @@ MEANING = {
     "...": "not run yet",
     "failed": "no result, for a reason that the list of failures has",
 }
+_WORD = re.compile(r"[\w.]+")
 EFFORT = (*BYTES, *SECONDS)  # figures that mean nothing of a run that came to no end
 COSTS = ("cost", "lower_bound")
 _TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -59,7 +62,7 @@ def table_of(table: Table, rows: Sequence[Row]) -> Grid:
     names = list(dict.fromkeys(row.run.names[table.rows] for row in sorted(meant, key=_place(rows))))
     head: list[str] = [table.rows]
     lines = [[name] for name in names]
-    for label, column in _labelled(table.columns, meant):
+    for label, column in _told_apart([*_labelled(table.columns, meant)], head):
         own = [row for row in meant if matches(column.where, row.run.names)]
         head.append(label)
         for line, name in zip(lines, names, strict=True):
@@ -68,7 +71,7 @@ def table_of(table: Table, rows: Sequence[Row]) -> Grid:
             head.append(f"{label}, published")
             for line, name in zip(lines, names, strict=True):
                 line.append(_published(column.published.get(name), column.figure))
-    used = {mark for line in lines for text in line[1:] for mark in MEANING if mark in text.split()}
+    used = {word for line in lines for text in line[1:] for word in _WORD.findall(text)}
     marks = "; ".join(f"{mark}: {MEANING[mark]}" for mark in MEANING if mark in used)
     note = " ".join(filter(None, (table.note, f"{marks}." if marks else "")))
     return Grid(table.title, tuple(head), tuple(map(tuple, lines)), note)
@@ -86,6 +89,30 @@ def _labelled(columns: Iterable[Column], rows: Sequence[Row]) -> Iterator[tuple[
             yield f"{column.label} {name}".strip() if column.label else name, column.model_copy(update={"where": where})
 
 
+def _told_apart(columns: Sequence[tuple[str, Column]], others: Sequence[str]) -> list[tuple[str, Column]]:
+    """The columns with labels that differ from each other, and from others: one that is there already says what else
+    the column is, as far as that differs, or else gets a number."""
+    tells: tuple[Callable[[Column], str], ...] = (
+        lambda column: column.figure.replace("_", " "),
+        lambda column: column.take,
+        lambda column: ", ".join(name for axis in AXES for name in getattr(column.where, axis) or ()),
+    )
+    labels = [label for label, _ in columns]
+    for tell in tells:
+        said: dict[str, set[str]] = {label: {""} for label in others}
+        for label, (_, column) in zip(labels, columns, strict=True):
+            said.setdefault(label, set()).add(tell(column))
+        more = [
+            tell(column) if len(said[label]) > 1 else "" for label, (_, column) in zip(labels, columns, strict=True)
+        ]
+        labels = [", ".join(filter(None, both)) for both in zip(labels, more, strict=True)]
+    seen: Counter[str] = Counter(others)
+    for place, label in enumerate(labels):
+        seen[label] += 1
+        labels[place] = f"{label} ({seen[label]})" if seen[label] > 1 else label
+    return [(label, column) for label, (_, column) in zip(labels, columns, strict=True)]
+
+
 def _place(rows: Sequence[Row]) -> Callable[[Row], tuple[int, ...]]:
     """The place of a row in the campaign: rows come with failures first."""
     order: list[dict[str, int]] = [{} for _ in AXES]
@@ -99,16 +126,16 @@ def _cell(rows: Sequence[Row], column: Column) -> str:
     """The figure of the runs in a cell, or the mark of what became of them."""
     if not rows:
         return ""
-    open_ = [row for row in rows if row.status not in FINISHED]
-    marks = " ".join(dict.fromkeys(MARKS.get(row.status, row.status) for row in open_))
-    if marks and len(rows) > 1:
-        marks = f"{marks} {len(open_)}/{len(rows)}"
+    counts = Counter(MARKS.get(row.status, row.status) for row in rows if row.status not in FINISHED)
+    marks = " ".join(counts)
+    if counts and len(rows) > 1:
+        marks = ", ".join(f"{count} of {len(rows)} {mark}" for mark, count in counts.items())
     useful = [row for row in rows if column.figure not in EFFORT or row.status in FINISHED]
     values = [value for row in useful if (value := _figure(row, column)) is not None]
     if column.figure == "status" or not values:
         return marks or " ".join(dict.fromkeys(str(value) for value in values))
     told = formatted(_taken(values, column.take), column.figure)
-    return f"{told} {marks}".strip()
+    return f"{told} ({marks})" if marks and len(rows) > 1 else f"{told} {marks}".strip()
 
 
 def _figure(row: Row, column: Column) -> Value:

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from made_rows import row
 
-from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT
+from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, TIME_LIMIT
 from extbnsl.drawing.markup import Grid
 from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES
@@ -64,7 +64,50 @@ def test_effort_of_an_unfinished_run_is_no_figure_but_its_cost_is():
 
 def test_of_several_runs_some_unfinished():
     rows = [row(0, "a", seed=1, cost=1.0), row(1, "a", seed=2, status=TIME_LIMIT, cost=9.0), row(2, "a", seed=3)]
-    assert one(rows[:2], figure="seconds").rows == (("a", "1.50 OT 1/2"),)
+    assert one(rows[:2], figure="seconds").rows == (("a", "1.50 (1 of 2 OT)"),)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "text"),
+    [
+        ([NO_RESULT] * 3, "3 of 3 failed"),
+        ([NO_RESULT, TIME_LIMIT, NO_RESULT], "2 of 3 failed, 1 of 3 OT"),
+        ([NO_RESULT, OPTIMAL, WAITING], "1.000 (1 of 3 failed, 1 of 3 ...)"),
+    ],
+)
+def test_how_many_of_several_runs_failed_is_a_sentence(statuses, text):
+    costs = [{"cost": 1.0} if status == OPTIMAL else {} for status in statuses]
+    rows = [row(k, "a", seed=k, status=status, **costs[k]) for k, status in enumerate(statuses)]
+    grid = one(rows, figure="cost")
+    assert grid.rows == (("a", text),)
+    used = {MARKS[status] for status in statuses if status in MARKS}
+    assert {part.partition(": ")[0] for part in grid.note.split("; ")} == used
+
+
+ALIKE = {
+    "figures": (
+        [{"each": "method"}, {"each": "method", "figure": "memory"}],
+        ["m, seconds", "n, seconds", "m, memory", "n, memory"],
+    ),
+    "take": ([{"label": "s"}, {"label": "s", "take": "most"}], ["s, median", "s, most"]),
+    "figures and take": (
+        [{"label": "s"}, {"label": "s", "take": "most"}, {"label": "s", "figure": "cost"}],
+        ["s, seconds, median", "s, seconds, most", "s, cost"],
+    ),
+    "where": ([{"label": "s", "where": {"method": name}} for name in "mn"], ["s, m", "s, n"]),
+    "nothing": ([{"label": "s"}] * 3, ["s", "s (2)", "s (3)"]),
+    "the first column": ([{"label": "data"}], ["data, seconds"]),
+    "none alike": ([{"label": "s"}, {"label": "t"}, {"each": "method"}], ["s", "t", "m", "n"]),
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+def test_columns_have_names_of_their_own(kind):
+    columns, names = ALIKE[kind]
+    rows = [row(0, "a", "m", cost=1.0), row(1, "a", "n", cost=2.0)]
+    grid = table_of(Table.model_validate({"title": "t", "columns": columns}), rows)
+    assert list(grid.head) == ["data", *names]
+    assert grid.rows[0][0] == "a"
 
 
 @pytest.mark.parametrize("take", ["median", "mean", "least", "most", "sum"])
