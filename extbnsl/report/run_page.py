@@ -109,7 +109,7 @@ def _caption(run: Run) -> str:
         what = f"the share {OF_FOUND} that have it, by their weight ({held})"
     else:
         what = "the share of the resamples whose networks join the two"
-    return f"{said} Figures, and how dark an arc is: {what}; 1.00 is not written."
+    return f"{said} The figure beside an arc is {what}; 1.00 is not written. The smaller it is, the fainter the arc."
 
 
 def _data(run: Run) -> Iterator[str]:

@@ -235,7 +235,7 @@ def stages(stats: Mapping[str, Any]) -> Grid:
         (stage_title(stage), f"{each['seconds']:,.2f}", f"{each['cpu_seconds']:,.2f}")
         for stage, each in stats.get("stages", {}).items()
     )
-    return Grid("Time", ("stage", "seconds", "CPU s"), rows)
+    return Grid("Time", ("stage", "seconds", "CPU seconds"), rows)
 
 
 def layers(run: Run) -> Grid:

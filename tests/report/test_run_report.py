@@ -93,6 +93,17 @@ def test_the_page_has_all_there_is_to_tell_and_nothing_else_is_in_it(solved):
     assert "200" in page.text
 
 
+def test_what_it_says_of_the_drawing_holds_in_dark_and_in_light(tmp_path):
+    """The ink is dark on light, and light on dark: a share is told by how faint an arc is, and by no colour."""
+    text = re.sub(r"<style>.*?</style>", "", run_page(read_run(ranked(tmp_path / "r"))), flags=re.DOTALL)
+    assert "The smaller it is, the fainter the arc." in text
+    assert not re.search(r"\b(dark|light|black|white|grey|gray)", text.split("<h2>Arcs", 1)[0])
+    drawn = re.findall(r'class="arc[^"]*" opacity="([\d.]+)"><title>[^<]*; share [^<]* ([\d.]+)</title>', text)
+    looks = sorted((float(share), float(opacity)) for opacity, share in drawn)
+    assert len({share for share, _ in looks}) > 1
+    assert [opacity for _, opacity in looks] == sorted(opacity for _, opacity in looks)
+
+
 def test_regressions_and_what_arcs_count_are_told(tmp_path):
     rng = random.Random(3)
     rows = [(x, x + rng.gauss(0, 0.1)) for x in (rng.gauss(0, 1) for _ in range(60))]
