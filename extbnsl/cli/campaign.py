@@ -73,7 +73,8 @@ def run(given: argparse.Namespace) -> int:
     if given.retry and (given.report or not given.resume):
         raise InputError("campaign: --retry is for --resume, and not for --report.")
     try:
-        asked = read_campaign(given.file, usage_error, partial(_unable, given.file.absolute().parent))
+        able = partial(_unable, given.file.absolute().parent, not given.cluster)
+        asked = read_campaign(given.file, usage_error, (lambda arguments: ()) if given.report else able)
     except FileError as error:
         for line in error.lines:
             remark(line)
@@ -85,8 +86,9 @@ def run(given: argparse.Namespace) -> int:
     return _run_in(given, asked)
 
 
-def _unable(folder: Path, arguments: Sequence[str]) -> list[str]:
-    """What the method of a run, which begins in this folder, cannot do, whatever its data hold; in sentences."""
+def _unable(folder: Path, here: bool, arguments: Sequence[str]) -> list[str]:
+    """What the method of a run, which begins in this folder, on this machine or others, cannot do, whatever its data
+    hold; in sentences."""
     from extbnsl.data import Dataset, Numbers
     from extbnsl.formats.kinds import is_score_file
     from extbnsl.lab.baselines.able import refusals
@@ -99,7 +101,7 @@ def _unable(folder: Path, arguments: Sequence[str]) -> list[str]:
         with contextlib.chdir(folder):  # for files of knowledge
             claim = options.claim_of(given)
         methods, scope = sys.modules[given.command.__module__].asked(given)
-        found = refusals(methods, scope, claim, LocalScores if is_score_file(given.data) else kind)
+        found = refusals(methods, scope, claim, LocalScores if is_score_file(given.data) else kind, here)
         return [str(error) for error in found]
     except ExtbnslError as error:
         return [str(error)]

@@ -18,9 +18,10 @@ from extbnsl.solver.methods import Resamples
 DIALOGUES: dict[str, Dialogue] = {**by_scores.DIALOGUES, **by_data.DIALOGUES}
 
 
-def refusals(methods: Any, scope: Any, claim: Claim, kind: type) -> Iterator[InputError]:
+def refusals(methods: Any, scope: Any, claim: Claim, kind: type, here: bool = True) -> Iterator[InputError]:
     """Why these methods cannot answer what is asked of a problem of this kind, each reason as an error; none if they
-    can, unless the data forbid it. kind: Dataset, Numbers or LocalScores."""
+    can, unless the data forbid it. kind: Dataset, Numbers or LocalScores. here: whether the program of a method must be
+    on this machine."""
     if isinstance(scope, Resamples):
         yield from _of_resamples(methods, kind)
     if isinstance(methods, OrderMethods):
@@ -29,8 +30,19 @@ def refusals(methods: Any, scope: Any, claim: Claim, kind: type) -> Iterator[Inp
         except InputError as error:
             yield error
     elif isinstance(methods, BaselineMethods):
+        if here:
+            yield from _of_place(methods.method)
         of_method = _of_ranking if isinstance(scope, Scope) else _of_program
         yield from of_method(methods.method, scope, claim, kind)
+
+
+def _of_place(method: str) -> Iterator[InputError]:
+    """Of the programs of a machine."""
+    if method in EXTERNAL:
+        try:
+            DIALOGUES[method].locate()
+        except InputError as error:
+            yield error
 
 
 def _of_resamples(methods: Any, kind: type) -> Iterator[InputError]:
@@ -56,22 +68,15 @@ def _of_ranking(method: str, scope: Scope, claim: Claim, kind: type) -> Iterator
 
 
 def _of_program(method: str, scope: Any, claim: Claim, kind: type) -> Iterator[InputError]:
-    """Of a network by somebody else's program; our own methods can do everything."""
-    if method not in EXTERNAL:
-        return
-    dialogue = DIALOGUES[method]
-    try:
-        dialogue.locate()
-    except InputError as error:
-        yield error
-    if dialogue.scores is None:
+    """Of a network by somebody else's program that takes data; other methods can do everything."""
+    if method not in EXTERNAL or (scores := DIALOGUES[method].scores) is None:
         return
     if kind is Numbers:
         yield InputError(f"method: {method!r} learns from states, and numbers are given; take another.")
     elif kind is LocalScores:
         yield InputError(f"method: {method!r} learns from data, and local scores are given; take another.")
-    elif claim.score not in dialogue.scores:
-        known = " or ".join(map(repr, dialogue.scores))
+    elif claim.score not in scores:
+        known = " or ".join(map(repr, scores))
         yield InputError(f"score: the method {method!r} has {known} alone, not {claim.score!r}.")
     if claim.knowledge:
         yield InputError(f"knowledge: the method {method!r} cannot be told it; take another.")

@@ -38,7 +38,7 @@ def test_what_is_not_refused_is_done(method, known, problems, capsys):
     outcomes = set()
     for number, (file, score) in enumerate(cases):
         arguments = [command, file, *how, *score, *known]
-        refused = _unable(problems, arguments)
+        refused = _unable(problems, True, arguments)
         code = main([*arguments, "--quiet", f"--run-dir={number}.run", "--threads=1"])
         said = capsys.readouterr().err
         assert code in (30, 0)

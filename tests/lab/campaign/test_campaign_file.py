@@ -13,7 +13,7 @@ from extbnsl.cli.parser import usage_error
 from extbnsl.files.yaml_file import MOST_BYTES, FileError, read_yaml
 from extbnsl.lab.campaign.reading import read_campaign
 
-able = partial(_unable, Path())
+able = partial(_unable, Path(), True)
 GOOD = "title: x\ndata: [a.csv]\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefg", "bcdefgh", strict=True)
@@ -302,6 +302,18 @@ def test_what_methods_cannot_do_is_told_at_once_before_anything_runs(run, here, 
         assert f" is asked that of {asked.partition('of ')[2]}" in told[0]
     assert len(found) == len(SAID)
     assert not os.path.lexists("c.campaign")
+
+
+def test_programs_may_be_on_other_machines(run, here, monkeypatch):
+    """On those of a cluster; and a report runs nothing."""
+    (here / "a.csv").write_text("nobody reads it")
+    monkeypatch.setenv("PATH", "")
+    (here / "c.yaml").write_text(GOOD + "methods: [gobnilp, {name: b, options: {method: bene, score: k2}}]\n")
+    told = run("c.yaml", "--dry-run", "--cluster", "local:1")[2].splitlines()
+    assert len(told) == 1
+    assert "score: the method 'bene' has 'mdl' or 'aic' alone" in told[0]
+    assert "--report: c.campaign holds no campaign" in run("c.yaml", "--report")[2]
+    assert len(run("c.yaml", "--dry-run")[2].splitlines()) == 3
 
 
 def test_knowledge_lies_beside_the_file_of_the_campaign(run, here):
