@@ -304,6 +304,16 @@ def test_what_methods_cannot_do_is_told_at_once_before_anything_runs(run, here, 
     assert not os.path.lexists("c.campaign")
 
 
+def test_of_many_data_sets_some_are_named(run, here):
+    for number in range(20):
+        (here / f"d{number:02}.csv").write_text("nobody reads it")
+    (here / "c.yaml").write_text(
+        "title: x\ndata: ['d*.csv']\nmethods: [{name: b, options: {method: dp, polish: false}}]\n"
+    )
+    (line,) = run("c.yaml")[2].splitlines()
+    assert "is asked that of d00, d01, d02, d03, d04, d05, d06, d07 and 12 others by the score mdl:" in line
+
+
 def test_programs_may_be_on_other_machines(run, here, monkeypatch):
     """On those of a cluster; and a report runs nothing."""
     (here / "a.csv").write_text("nobody reads it")
