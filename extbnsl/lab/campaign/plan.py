@@ -23,7 +23,7 @@ _WILD = re.compile(r"[*?\[]")
 _UNSAFE = re.compile(r"[^A-Za-z0-9.+=@-]+")
 NOTHING = "-"  # what a run is called on an axis that the campaign does not have
 DIGEST = 8  # hexadecimal digits in a run's name
-MOST_NAMED = 8  # data sets that a sentence names
+DATA_NAMED = 8  # data sets that a sentence names
 LONGEST = 100  # characters of a run's name before them
 
 
@@ -144,8 +144,8 @@ class _Unable:
     def problems(self) -> Iterator[Problem]:
         """A sentence for each method and each thing that it cannot do."""
         for (place, method, sentence), (data, scores) in self._found.items():
-            others = f" and {len(data) - MOST_NAMED:,} others" if len(data) > MOST_NAMED else ""
-            named = ", ".join([*data][:MOST_NAMED]) + others
+            others = f" and {len(data) - DATA_NAMED:,} others" if len(data) > DATA_NAMED else ""
+            named = ", ".join([*data][:DATA_NAMED]) + others
             asked = f"{method!r} is asked that of {named} by the score {', '.join(scores)}"
             yield Problem(("methods", place), f"{sentence} {asked}: change that, or exclude it.")
 
