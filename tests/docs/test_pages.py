@@ -3,12 +3,13 @@
 import argparse
 import inspect
 import re
+import shlex
 
 import pytest
 from pages import PAGES, ROOT, anchors, links, prose, rows
 
 import extbnsl
-from extbnsl.cli.parser import command_parser
+from extbnsl.cli.parser import COMMANDS, command_parser, usage_error
 from extbnsl.formats.kinds import SUFFIXES
 from extbnsl.scores.known import NAMES
 
@@ -102,6 +103,14 @@ def test_every_format_and_every_score_is_on_its_page():
     assert {name.strip("`"): ending.strip("`") for ending, name, *_ in rows(exported)} == SUFFIXES
     scores = prose(ROOT / "docs" / "scores.md").split("\n## ")[0]
     assert sorted(re.findall(r"`([\w-]+)`", " ".join(first for first, *_ in rows(scores)))) == sorted(NAMES)
+
+
+def test_the_commands_that_answer_questions_are_commands():
+    """All of them, as the page has them; what a reader fills in is a word like any other."""
+    text = prose(ROOT / "docs" / "which-command.md")
+    asked = [shlex.split(line) for line in re.findall(r"`extbnsl ([^`]*)`", text) if "..." not in line]
+    assert [words for words in asked if usage_error(words) is not None] == []
+    assert {words[0] for words in asked} == set(COMMANDS) - {"clean", "plot"}
 
 
 def test_every_argument_of_learn_is_on_the_page_with_its_default():
