@@ -8,7 +8,7 @@ from extbnsl.cli.saying import say
 
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS = ("DIR", "RUN")  # metavars
-FILES = ("INPUT", "DATA", "FILE", "RESULT", "PARENT,CHILD|FILE")
+FILES = ("INPUT", "DATA", "FILE", "RESULT", "PARENT,CHILD|FILE", "NETWORK", "A", "B")
 # How each shell completes a path, blanks and quotes in it too. In bash, what completes files must say so by its name.
 FILE = {"bash": "_extbnsl_files", "zsh": "_files", "fish": "(_extbnsl_files)"}
 FOLDER = {"bash": "_extbnsl_dirs", "zsh": "_files -/", "fish": "(__fish_complete_directories)"}

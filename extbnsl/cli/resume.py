@@ -31,7 +31,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.reading import claim_in, damage_told, network_written
-from extbnsl.run.directory import RunDirectory, reopen, tidy
+from extbnsl.run.directory import RunDirectory, is_run, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
@@ -73,6 +73,19 @@ def run(given: argparse.Namespace) -> int:
             left = "give it more time with --time-limit" if more else "there is nothing left to do"
             return _tell_finished(run, document, given, f"The run in {run.path} is finished; {left}.")
         return _go_on(run, read_manifest(run.path), given, interrupts)
+
+
+def begin_or_go_on(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
+    """Make the run that a command asks for, or with --resume go on with it if it was begun, and write and print what
+    comes of it; the exit code."""
+    if given.resume and not session.is_resumable(methods):
+        raise InputError(f"{given.method} has no checkpoints to go on from: leave it out.", option="resume")
+    if given.resume and given.overwrite:
+        raise InputError("goes on with a run, and --overwrite replaces it: give one of them.", option="resume")
+    if given.resume and is_run(session.run_folder(given)):
+        return go_on_with(session.run_folder(given), given, methods, scope)
+    with session.new_run(given, methods, scope) as begun:
+        return session.solve_in(*begun, given)
 
 
 def go_on_with(path: Path, given: argparse.Namespace, methods: Options, scope: Any) -> int:

@@ -17,7 +17,7 @@ from extbnsl.cli import options
 from extbnsl.cli.head import head
 from extbnsl.cli.saying import OUT_OF_MEMORY, fault, say, say_all
 from extbnsl.core.claims import FINISHED, INTERRUPTED
-from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, VerificationError
+from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.core.events import Event, Observer, Warned
 from extbnsl.core.figures import fitted, format_cost, wrapped
 from extbnsl.core.options import Options
@@ -40,7 +40,7 @@ from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.facts import sizes_told
 from extbnsl.run import progress
-from extbnsl.run.directory import RunDirectory, create, default_folder, is_run, resume_command
+from extbnsl.run.directory import RunDirectory, create, default_folder, resume_command
 from extbnsl.run.progress import Clock, StatusFile
 from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
@@ -100,21 +100,6 @@ def _kept(run: RunDirectory) -> Iterator[None]:
         if run.is_kept:
             raise KeyboardInterrupt(f"Interrupted while starting; '{resume_command(run.path)}' starts again.") from None
         raise
-
-
-def begin_or_go_on(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
-    """Make the run that a command asks for, or with --resume go on with it if it was begun, and write and print what
-    comes of it; the exit code."""
-    if given.resume and not is_resumable(methods):
-        raise InputError(f"{given.method} has no checkpoints to go on from: leave it out.", option="resume")
-    if given.resume and given.overwrite:
-        raise InputError("goes on with a run, and --overwrite replaces it: give one of them.", option="resume")
-    if given.resume and is_run(run_folder(given)):
-        from extbnsl.cli.resume import go_on_with
-
-        return go_on_with(run_folder(given), given, methods, scope)
-    with new_run(given, methods, scope) as begun:
-        return solve_in(*begun, given)
 
 
 def run_folder(given: argparse.Namespace) -> Path:

@@ -32,6 +32,8 @@ example:
 """
 MOST = 10  # arcs that are not there, of a variable
 MOST_STATES = 6
+# Options of a run that say where it writes and what it prints, with how many values each has.
+OF_OUTPUT = {"--overwrite": 0, "--resume": 0, "--quiet": 0, "--json": 0, "--print": 0, "--run-dir": 1, "--plot": 1}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -67,18 +69,31 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _counts(judge: "Judge", variables: Sequence[int]) -> Iterator[str]:
-    """How many records have which states of these variables, a line each."""
-    from extbnsl.data import Dataset
-    from extbnsl.data.dataset import state_counts
+    """How many records have which states of a variable, in a line, or of two together, in a table, as far as their
+    states are few."""
+    import numpy as np
 
-    if not isinstance(judge.problem, Dataset):
-        return
+    from extbnsl.data import Dataset
+    from extbnsl.drawing.markup import aligned, shown
+    from extbnsl.scores.cells import cells_of
+
     data = judge.problem
-    counts = state_counts(data)
-    for x in variables:
-        each = [f"{state} {count:,}" for state, count in zip(data.states[x], counts[x], strict=True)]
+    if not isinstance(data, Dataset):
+        return
+    x, *other = variables
+    states = list(map(shown, data.states[x]))
+    if not other:
+        each = [f"{state} {count:,}" for state, count in zip(states, cells_of(data, x).counts[0], strict=True)]
         more = f", and {len(each) - MOST_STATES} more" if len(each) > MOST_STATES else ""
         yield wrapped(f"{data.names[x]}: {', '.join(each[:MOST_STATES])}{more} ({in_full(data.records, 'record')})")
+    elif max(len(states), len(data.states[other[0]])) <= MOST_STATES:
+        counts = np.zeros((len(data.states[other[0]]), len(states)), np.int64)
+        np.add.at(counts, (data.codes[:, other[0]], data.codes[:, x]), 1)
+        head = [in_full(data.records, "record"), *(f"{shown(data.names[x])}={state}" for state in states)]
+        names = [f"{shown(data.names[other[0]])}={shown(state)}" for state in data.states[other[0]]]
+        rows = ([name, *(f"{count:,}" for count in own)] for name, own in zip(names, counts.tolist(), strict=True))
+        yield from aligned([head, *rows], left=1)
+        yield ""
 
 
 def _table(network: "Network", found: Sequence["Reason"], pair: Sequence[int]) -> Iterator[str]:
@@ -105,6 +120,7 @@ def _table(network: "Network", found: Sequence["Reason"], pair: Sequence[int]) -
 
 def _way_on(judge: "Judge", found: Sequence["Reason"]) -> Iterator[str]:
     """The command that finds the best network with the arc that would cost least of those that may be there."""
+    from extbnsl.drawing.markup import shown
     from extbnsl.networks.families import by_rise
 
     free = by_rise(one for one in found if not one.present and one.rise is not None and _may_be(one))
@@ -113,8 +129,20 @@ def _way_on(judge: "Judge", found: Sequence["Reason"]) -> Iterator[str]:
     if not free or not isinstance(command, str) or any(one.present for one in found if len(found) == 2):
         return
     arc, folder = in_list((free[0].parent, free[0].child)), f"{Path(judge.run or 'found').stem}-with.run"
-    yield f"The best network with {free[0].parent} -> {free[0].child}, whatever else changes:"
-    yield f"  {command} --required {shlex.quote(arc)} --run-dir {shlex.quote(folder)}"
+    yield f"The best network with {shown(f'{free[0].parent} -> {free[0].child}')}, whatever else changes:"
+    yield f"  {_asking(command)} --required {shlex.quote(arc)} --run-dir {shlex.quote(folder)}"
+
+
+def _asking(command: str) -> str:
+    """A command line without the options that say where its run writes, and what it prints."""
+    words, kept = shlex.split(command), list[str]()
+    while words:
+        name, equals, _ = words[0].partition("=")
+        if name in OF_OUTPUT:
+            del words[: 1 if equals else 1 + OF_OUTPUT[name]]
+        else:
+            kept.append(words.pop(0))
+    return shlex.join(kept)
 
 
 def _may_be(one: "Reason") -> bool:

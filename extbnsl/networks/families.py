@@ -200,6 +200,8 @@ class _Barred:
         names = self._names(parent, child)
         if (why := self._ruled_out(*names)) is not None:
             return why
+        if names[::-1] in self._required:
+            return "the other way is required"
         limits = (self._most, self._limits.get(names[1]))
         most = min((limit for limit in limits if limit is not None), default=len(self._above))
         if len(self._network.parents[child]) >= most and child not in self._network.parents[parent]:

@@ -147,8 +147,14 @@ def test_why_tells_gain_and_price(capsys, solved_run):
         assert one["rise"] == pytest.approx(twin(more) - twin(parents), abs=1e-6)
         assert one["price"] == pytest.approx(one["parameters"] * np.log(60) / 2)
     out = run(capsys, "why", "r", "a", "c")[1]
-    assert "a: 0 " in out
-    assert "(60 records)" in out
+    table = a_table()
+    counts = [[str(((table[:, 2] == c) & (table[:, 0] == a)).sum()) for a in (0, 1)] for c in (0, 1)]
+    assert [line.split() for line in out.splitlines()[:3]] == [
+        ["60", "records", "a=0", "a=1"],
+        ["c=0", *counts[0]],
+        ["c=1", *counts[1]],
+    ]
+    assert "(60 records)" in run(capsys, "why", "r", "a")[1]
     assert "--required" in out.splitlines()[-1]
     assert "--run-dir r-with.run" in out.splitlines()[-1]
 
