@@ -54,6 +54,8 @@ class StageAdvanced:
         Of counting, the size of the parent sets that have all been scored.
     detail : str
         The part of the stage that this is about, if it has parts.
+    whole : float or None
+        The share of the stage as a whole that is done, from 0 to 1, where `done` is of a part and this is known.
     """
 
     stage: str
@@ -62,6 +64,7 @@ class StageAdvanced:
     unit: str
     level: int | None = None
     detail: str = ""
+    whole: float | None = None
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,9 @@ def _stage_advance(event: StageAdvanced) -> str:
         total = f" of {format_count(event.total)}" if event.total > 0 else ""
         count = f"{format_count(event.done)}{total} {event.unit}"
     known = [count] if event.unit else []
-    if event.total > 0:
+    if event.whole is not None:
+        known.append(f"{event.whole:.0%} of all")
+    elif event.total > 0:
         known.append(f"{event.done / event.total:.0%}")
     return f"{said}: {', '.join(known)}"
 
@@ -323,11 +325,13 @@ class Doing:
         text, done = activity(event), None
         if text is None:
             return self
+        part: tuple[object, ...] = (getattr(event, "stage", ""), getattr(event, "layer", 0))
         if isinstance(event, LayerAdvanced):
             done = event.done
+        elif isinstance(event, StageAdvanced) and event.whole is not None:
+            done, part = event.whole, (event.stage, "all")
         elif isinstance(event, StageAdvanced) and event.total > 0:
             done = event.done / event.total
-        part = (getattr(event, "stage", ""), getattr(event, "layer", 0))
         end = self.end
         if isinstance(event, StageStarted):
             end = None if event.seconds is None else compiling.clock() + event.seconds

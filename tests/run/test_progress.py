@@ -155,6 +155,18 @@ def test_children_are_parts_of_one_work(clock):
     assert lines[-1].startswith("scores: child 3 of 10: 20%, 0:02:00 left (memory ")
 
 
+def test_what_is_left_of_a_whole_goes_on_from_one_part_to_the_next(clock):
+    """Counting said the share of each size of parent sets: 11 % for a minute, then done."""
+    lines = []
+    table = progress.Table(lines.append, clock)
+    table(StageStarted("scores", "30 variables"))
+    for second, size, done, whole in ((1, 7, 0, 0.0), (11, 7, 900, 0.1), (31, 8, 0, 0.3), (51, 8, 110, 0.5)):
+        clock.now = second
+        detail = f"parent sets of size {size} of at most 9"
+        table(StageAdvanced("scores", done, 1000, "", detail=detail, whole=whole))
+    assert lines[-1].startswith("scores: parent sets of size 8 of at most 9: 50% of all, 0:00:50 left (memory")
+
+
 def test_a_stage_with_an_end_says_what_is_left_until_then_and_the_gap(clock, monkeypatch):
     lines = []
     monkeypatch.setattr(progress.compiling, "clock", lambda: clock.now)

@@ -32,6 +32,7 @@ from extbnsl.parents.exhaustive.lattice import (
     next_alive,
 )
 from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required, set_ranks
+from extbnsl.parents.exhaustive.pace import LAST_STEPS, STEPS, Pace
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, Means
 from extbnsl.parents.pruning import merged
@@ -51,8 +52,7 @@ MERGED = 256  # tasks of the last level after which what they have found joins t
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows, or covariances, times varsets that a task may touch: a fraction of a second
 
-MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets; the last size has the first two
-STEPS = (5, 40, 15, 10, 30)  # the shares of its time that they take, about: measured on wdbc and spectf
+MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets, as of pace.STEPS
 FINENESS = 1000  # of the share that is told
 
 Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
@@ -74,7 +74,8 @@ def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, l
     table = problem.table
     entries = table.weights.size if isinstance(table, CountingTable) else table.least.size**2 // 4
     at_once = min(CHUNK, max(64, ENTRIES_PER_TASK // max(1, entries)))
-    counting = _Counting(problem, rules_of(problem), means, largest_size(problem), at_once)
+    largest = largest_size(problem)
+    counting = _Counting(problem, rules_of(problem), means, largest, at_once, Pace(problem.limits, largest))
     level = found.level
     while not found.done and (levels is None or found.complete_to < levels):
         level = level or lowest_level(problem)
@@ -86,7 +87,9 @@ def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, l
             found, level = yield from counting.counted(found, level)
             found, level = yield from counting.judged(found, level)
             level = yield from counting.following(found, level)
-        means.observer(size_judged(found.varsets, size, counting.largest))
+        counting.pace.ended(size)
+        whole = counting.pace.share(size, len(STEPS), 0.0)
+        means.observer(replace(size_judged(found.varsets, size, counting.largest), whole=whole))
         found = replace(found, complete_to=size, level=level, done=level is None)
         yield found
     return found
@@ -120,8 +123,10 @@ def lowest_level(problem: CountingProblem) -> Level:
 class _Counting:
     """The steps of one level; every array that is as long as a level is made task by task.
 
-    largest: the size of the largest parent sets; at_once: how many varsets a task may count, if each looks at all rows
-    of the table, or eliminates a variable. Most steps take what is known and the level, and return both with more.
+    largest: the size of the largest parent sets. at_once: how many varsets a task may count, if each looks at all rows
+    of the table, or eliminates a variable. pace: how much of all is done.
+
+    Most steps take what is known and the level, and return both with more.
     """
 
     problem: CountingProblem
@@ -129,6 +134,7 @@ class _Counting:
     means: Means
     largest: int
     at_once: int
+    pace: Pace
 
     def _each(
         self, task: Callable, first: int, total: int, most: int, shared: tuple, told: tuple[int, int, int, int]
@@ -140,15 +146,16 @@ class _Counting:
         """
         workers, most = self.means.workers, max(1, most)
         size, step, part, parts = told
-        steps = STEPS if size < self.largest else STEPS[: COUNT + 1]
+        steps = STEPS if size < self.largest else STEPS[:LAST_STEPS]
         firsts = range(first, total, most)
         arguments = ((lo, min(lo + most, total), *shared) for lo in firsts)
         results = workers.stream(task, arguments, AHEAD * workers.threads, lambda result: None)
         for number, (lo, result) in enumerate(zip(firsts, results, strict=True)):
             if number % TOLD == 0:
-                done = (sum(steps[:step]) + (part + lo / total) / parts * steps[step]) / sum(steps)
-                detail = size_of_at_most(size, self.largest)
-                self.means.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
+                of_step = (part + lo / total) / parts
+                done = int(FINENESS * (sum(steps[:step]) + of_step * steps[step]) / sum(steps))
+                detail, whole = size_of_at_most(size, self.largest), self.pace.share(size, step, of_step)
+                self.means.observer(StageAdvanced("scores", done, FINENESS, "", detail=detail, whole=whole))
             yield lo, min(lo + most, total), result
 
     def _need(self, size: int) -> None:
@@ -164,6 +171,7 @@ class _Counting:
             shape = (_needed(places),) if form is None else (_needed(places), figures_of(form, level.size + 1))
             self._need(8 * math.prod(shape))
             level = replace(level, places=places, joint=Filled(self.means.shelf.column(shape, np.float64), 0))
+        self.pace.needs(level.size, level.above.joint.shape[0])
         row = level.alive.shape[1] * level.alive.itemsize
         extend = 0 if level.extend is not None else level.alive.nbytes
         following = 0 if level.following is not None else row * level.above.joint.shape[0]
@@ -210,6 +218,7 @@ class _Counting:
         places = self._marked(level, last=True) if level.places is None else level.places
         found = replace(found, level=replace(level, places=places))
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
+        self.pace.needs(level.size, total)
         shared = size, places, level.alive, (level.below, level.here), self.rules, _Counted(table, [])
         most, told = min(self.at_once, JUDGED_BYTES // (candidate * size)), (level.size, COUNT, 0, 1)
         waiting: list[Candidates] = []
