@@ -58,28 +58,38 @@ class ExtbnslError(Exception):
         self.args = (self.sentence.in_python(),)
 
 
+def _sentence_alone(error: ExtbnslError) -> list[str]:
+    """What IPython and notebooks show of an error (`_render_traceback_` of an exception): its sentence says all, and
+    the lines of the program that found it help nobody."""
+    return [f"{type(error).__name__}: {error}"]
+
+
 class InputError(ExtbnslError):
     """Data, score files, options or arguments that cannot be used (exit code 30)."""
 
     exit_code = 30
+    _render_traceback_ = _sentence_alone
 
 
 class BudgetError(ExtbnslError):
     """Memory, disk or time ran out before there was an incumbent (exit code 20)."""
 
     exit_code = 20
+    _render_traceback_ = _sentence_alone
 
 
 class RunDirectoryError(ExtbnslError):
     """A run directory that is corrupt, locked, or belongs to another problem (exit code 31)."""
 
     exit_code = 31
+    _render_traceback_ = _sentence_alone
 
 
 class ProgramError(ExtbnslError):
     """A program of somebody else that failed, or gave what is no network (exit code 32)."""
 
     exit_code = 32
+    _render_traceback_ = _sentence_alone
 
 
 class VerificationError(ExtbnslError):
