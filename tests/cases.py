@@ -72,6 +72,16 @@ def random_numbers(rng, n, records):
     return numbers_of(chosen * 10.0 ** rng.integers(-3, 4, n) + rng.integers(-1000, 1000, n))
 
 
+def collinear_numbers(rng, n):
+    """Columns of numbers of which some determine each other: copies, sums, or more columns than records."""
+    values = rng.normal(size=(int(rng.choice([3, 5, 6, 30])), n))
+    for v in range(1, n):
+        a, b = rng.integers(0, v, 2)
+        made = [values[:, v], values[:, v] + values[:, a], 3.0 * values[:, a], values[:, a] - 2.0 * values[:, b]]
+        values[:, v] = made[rng.choice(4, p=[0.3, 0.3, 0.15, 0.25])] if a != b or v == 1 else made[0]
+    return numbers_of(values[:, rng.permutation(n)] * 10.0 ** rng.integers(-3, 4, n) + rng.integers(-9, 10, n))
+
+
 def chained_numbers(rng, n, records):
     """Columns of numbers, each a noisy sum of one or two before it: few families of each can win."""
     values = rng.normal(size=(records, n))

@@ -62,12 +62,37 @@ def gaussian_cost(values, child, parents):
     return loss + math.log(len(values)) / 2 * (len(parents) + 2)
 
 
+@cache
+def _least_left(columns):
+    """The least share of its variance that a regression on the others leaves a column."""
+    columns = np.array(columns)
+    columns = columns - columns.mean(axis=1, keepdims=True)
+    left = 1.0
+    for own, others in ((columns[i], np.delete(columns, i, axis=0)) for i in range(len(columns))):
+        others = others / np.abs(others).max(axis=1, keepdims=True)
+        error = own - others.T @ np.linalg.lstsq(others.T, own, rcond=None)[0]
+        left = min(left, float(error @ error) / float(own @ own))
+    return left
+
+
+def is_singular(values, varset):
+    """Whether others leave a column of these less than 1e-10 of its variance; none of one column."""
+    return varset.bit_count() > 1 and _least_left(tuple(map(tuple, np.asarray(values).T[members(varset)]))) < 1e-10
+
+
 def all_gaussian_costs(values, allowed=lambda child, varset: True):
-    """What each family costs by linear regression, (n, 2^n), infinite if it holds its child or is not allowed."""
+    """What each family costs by linear regression, (n, 2^n), infinite if it holds its child, is singular, or is not
+    allowed."""
     n = np.shape(values)[1]
+    regular = [not is_singular(values, u) for u in range(2**n)]
     return np.array(
         [
-            [gaussian_cost(values, x, members(u)) if not u >> x & 1 and allowed(x, u) else np.inf for u in range(2**n)]
+            [
+                gaussian_cost(values, x, members(u))
+                if not u >> x & 1 and regular[u | 1 << x] and allowed(x, u)
+                else np.inf
+                for u in range(2**n)
+            ]
             for x in range(n)
         ]
     )

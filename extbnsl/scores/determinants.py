@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.scores.counting import depth_of, descend
+from extbnsl.scores.gaussian import LEAST_SHARE
 
-LEAST = 1e-300  # no pivot is smaller, whatever rounding does
+LEAST = LEAST_SHARE / 2  # no pivot counts for less: those of regular sets are larger, whatever rounding does
+SQUARES = 1e-300  # of a vector that is not zero, at least
 
 
 class Moments(NamedTuple):
@@ -117,42 +119,88 @@ def unexplained(child, varsets, factor, halt, out):
     """out[i] = the share of the variance of the child that the i-th varset of parents (m, w) leaves.
 
     Ends early when halt[0] is set.
-    factor (n, n) float64: row v is column v of a triangular factor F of the correlations, F^T F = C. By modified
-    Gram-Schmidt, whose relative error is that of the columns' condition, not of its square. O(n k^2) for k parents.
+    factor (n, r) float64: row v is column v of a triangular factor F of the correlations, F^T F = C. By modified
+    Gram-Schmidt, whose relative error is that of the columns' condition, not of its square. O(r k^2) for k parents.
     """
     varsets, factor, halt, out = borrowed((varsets, factor, halt, out))
-    n = factor.shape[0]
-    basis, residual = np.empty((n, n)), np.empty(n)
+    basis, residual = np.empty(factor.shape), np.empty(factor.shape[1])
     for i in range(varsets.shape[0]):
         if halt[0]:
             break
         residual[:] = factor[child]
-        size = 0
-        for q in range(varsets.shape[1]):
-            left = varsets[i, q]
-            while left:
-                basis[size] = factor[(q << 6) + np.int64(lowest(left))]
-                left &= left - u64(1)
-                size += 1
+        size = _gather(varsets, i, factor, basis)
         for k in range(size):
-            length = 0.0
-            for j in range(n):
-                length += basis[k, j] * basis[k, j]
+            length = _squares(basis[k])
             for later in range(k + 1, size):
                 _remove(basis[k], length, basis[later])
             _remove(basis[k], length, residual)
-        out[i] = 0.0
-        for j in range(n):
-            out[i] += residual[j] * residual[j]
-        out[i] = max(out[i], LEAST)
+        out[i] = max(_squares(residual), SQUARES)
+
+
+@njit
+def least_left(child, varsets, factor, halt, out):
+    """out[i] = the least share of its variance that the others leave any of the child and the i-th varset of parents
+    (m, w); if that is less than LEAST, what those before a member leave it.
+
+    As `unexplained`. They are one over the diagonal of the inverse of C: the squares of the rows of the inverse of the
+    triangle that the columns make, which grows by a column at a time. O(r k^2) for k parents.
+    """
+    varsets, factor, halt, out = borrowed((varsets, factor, halt, out))
+    n = factor.shape[0]
+    basis, squares, triangle, inverse = np.empty(factor.shape), np.empty(n), np.empty((n, n)), np.empty((n, n))
+    for i in range(varsets.shape[0]):
+        if halt[0]:
+            break
+        size = _gather(varsets, i, factor, basis)
+        basis[size] = factor[child]
+        out[i] = 1.0
+        for k in range(size + 1):
+            length = _squares(basis[k])
+            if length < LEAST:
+                out[i] = length
+                break
+            triangle[k, k] = math.sqrt(length)
+            for later in range(k + 1, size + 1):
+                triangle[k, later] = _remove(basis[k], length, basis[later]) * triangle[k, k]
+            squares[k] = 0.0
+            for a in range(k + 1):
+                along = -1.0 if a == k else 0.0
+                for b in range(a, k):
+                    along += inverse[a, b] * triangle[b, k]
+                inverse[a, k] = -along / triangle[k, k]
+                squares[a] += inverse[a, k] * inverse[a, k]
+                out[i] = min(out[i], 1.0 / squares[a])
+
+
+@inlined
+def _gather(varsets, i, factor, basis):
+    """basis = the rows of a factor of the members of the i-th varset; returns how many."""
+    size = 0
+    for q in range(varsets.shape[1]):
+        left = varsets[i, q]
+        while left:
+            basis[size] = factor[(q << 6) + np.int64(lowest(left))]
+            left &= left - u64(1)
+            size += 1
+    return size
+
+
+@inlined
+def _squares(vector):
+    """The sum of the squares."""
+    total = 0.0
+    for j in range(vector.size):
+        total += vector[j] * vector[j]
+    return total
 
 
 @inner
 def _remove(direction, length, vector):
-    """Take the part along a direction, of this squared length, out of a vector."""
+    """Take the part along a direction, of this squared length, out of a vector; returns how often it is there."""
     along = 0.0
     for j in range(vector.size):
         along += direction[j] * vector[j]
-    along /= length
+    along /= max(length, SQUARES)
     for j in range(vector.size):
         vector[j] -= along * direction[j]
+    return along

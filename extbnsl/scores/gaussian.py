@@ -12,17 +12,31 @@ h(S) = N / 2 ln det C[S] and s_X the standard deviation of X, the misfit is
 
     N / 2 (ln(2 pi) + 1) + N ln s_X + h(P + X) - h(P).
 
-Let f_X = h(all) - h(all but X): what the largest parent set leaves. Then h(S) less the sum of f over S, which falls
-nowhere by the definition of f and is submodular as h is (the inequality of Hadamard and Fischer), is all that the
-searches of parent sets ask of entropies: what X has left, h(P + X) - h(P) - f_X, is never negative, it never rises with
-P, and Y cannot take more of it than Y itself has left. So all that they prove of discrete variables holds here, the
-price of a parent being ln N / 2.
+A set of columns is regular if the others of the set leave each of them LEAST_SHARE of its variance: if no diagonal
+entry of the inverse of C[S] is larger than 1 / LEAST_SHARE. A family (X, P) is allowed if P + X is regular. Otherwise
+it is singular: a regression on collinear parents, or one that fits exactly, of which the cost has no lower end. The
+order of the columns makes no difference, nor which of P + X is the child, so that equivalent networks are allowed
+together. Subsets of a regular set are regular, for fewer others leave more. A column alone is, if it varies.
+
+Let f_X be what all others of a regular set leave X at least: no more than h(S) - h(S - X) for any regular S with X.
+Where all columns together are regular that is h(all) - h(all but X), which is the least since h is submodular (the
+inequality of Hadamard and Fischer). Of regular sets, h(S) less the sum of f over S is all that the searches of parent
+sets ask of entropies: what X has left, h(P + X) - h(P) - f_X, is never negative; it never rises with P; and Y cannot
+take more of it than Y itself has left, since h(P + X + Y) - h(P + X) is no less than f_Y. So all that they prove of
+discrete variables holds here, the price of a parent being ln N / 2.
+
+That singular families are missing makes no rule unsafe. A rule drops a parent set R of X for the sake of a subset, by
+figures of subsets of R + X alone. If (X, R) is allowed all of these are regular: the figures are what they should be,
+and the subset that is named is allowed. What figures of singular sets say is of singular families alone, which are left
+out when all are found. They only should be few: so no pivot counts for less than about LEAST_SHARE, a singular family
+seems to leave next to nothing, and all that have more parents are dropped for its sake.
 """
 
 from extbnsl.scores.mdl import half_log
 from extbnsl.scores.score import Titled
 
 OWN_PARAMETERS = 2  # the intercept and the variance
+LEAST_SHARE = 1e-10  # of the variance of a column, that the others of a regular set leave it
 
 
 class GaussianBIC(Titled):

@@ -25,6 +25,7 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.machine.budgets import MINIMUM_MEMORY
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
+from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
@@ -34,7 +35,7 @@ from extbnsl.results.bootstrap import Bootstrap, Resample
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.methods import MOST_RESAMPLES, Resamples
+from extbnsl.solver.methods import MOST_RESAMPLES
 from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import concluded, network_of, verified
 from extbnsl.solver.place import Place
@@ -137,7 +138,7 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
     ):
         run.commits.commit()
         if isinstance(dataset, Numbers):
-            _check_all(dataset, scope, run.context, len(taken.done))
+            _check_all(dataset, asked, run.context, len(taken.done))
         survivors = find_survivors(dataset, claim, run.context, run.commits)
         solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
@@ -162,15 +163,15 @@ def check_resampled(kind: type, methods: Any) -> None:
         raise InputError("bootstrap: the published methods solve no resamples; leave ", *either, " out.")
 
 
-def _check_all(numbers: Numbers, scope: Resamples, context: Context, done: int) -> None:
+def _check_all(numbers: Numbers, asked: Request, context: Context, done: int) -> None:
     """Raise InputError if no Gaussian fits one of the resamples after the first `done`; O(N n^2) each. Ends early when
     it is time to stop."""
-    resampling = resampling_of(numbers)
-    for number in range(done + 1, scope.bootstrap + 1):
+    resampling, constraints = resampling_of(numbers), constraints_of(asked.claim, numbers.names)
+    for number in range(done + 1, asked.scope.bootstrap + 1):
         if context.workers.stop() is not None:
             return
         try:
-            standardised(cast(Numbers, resampling.drawn(context.methods.seed, number)))
+            standardised(cast(Numbers, resampling.drawn(context.methods.seed, number))).check(constraints)
         except InputError as error:
             what = f"bootstrap: resample {number} cannot be solved, though the data can. "
             raise InputError(what, error.sentence) from error

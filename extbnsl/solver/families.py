@@ -47,11 +47,11 @@ def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
         given_scores(problem, claim)
     else:
         check_kind(problem, claim)
-        constraints_of(claim, problem.names)
+        constraints = constraints_of(claim, problem.names)
         if isinstance(problem, Numbers):
             from extbnsl.parents.exhaustive.measured import standardised
 
-            standardised(problem)
+            standardised(problem).check(constraints)
 
 
 def all_given(problem: LocalScores, claim: Claim) -> Survivors:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
-from extbnsl.data import Data
+from extbnsl.data import Data, Numbers
 from extbnsl.files.arrays import StoredFile, load_compression
 from extbnsl.files.manifest import SOLVE, RunState, Spent, believed, recover
 from extbnsl.files.shelf import Shelf
@@ -164,7 +164,11 @@ def tell(problem: Data | LocalScores, observer: Observer) -> None:
 
 def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
     """What the user should know of the input."""
-    return problem.warnings if isinstance(problem, Data) else ()
+    if not isinstance(problem, Numbers):
+        return problem.warnings if isinstance(problem, Data) else ()
+    from extbnsl.parents.exhaustive.measured import standardised
+
+    return (*problem.warnings, *standardised(problem).warnings())
 
 
 @contextlib.contextmanager

@@ -14,6 +14,12 @@ RSS(P + C) and the price of P alone come to. P and these supersets are left out 
 P alone is left out if it costs no less than without one of its parents. Where `every` family is asked for, none is left
 out for the sake of a subset.
 
+A family (X, P) is singular if the others of P + X leave one of them less than SINGULAR of its squares; so are all that
+have more parents. They are left out, and what is said of RSS(P + C) is said of no less than SINGULAR of the squares of
+X. A family within rounding of that limit may come along: more families only make what is shown weaker. The shares are
+one over the squares of the rows of the inverse of the triangle that P and X make, each over its norm, which grows by a
+column with each parent.
+
 How far a cost may be off: an upper bound, where u = 2^-53, |x| is a norm, N the number of records, n that of columns.
 
 a. A column is d, the numbers less the first of them over a power of two, less their mean: c. The differences are off by
@@ -25,11 +31,15 @@ b. The rows of all columns are turned by Givens rotations, each row by at most `
    numbers, of columns that are off by at most e = 5 u |d| / |c| + 10 u stages of their norms, whichever parents are
    taken out in whichever order.
 c. Let M be the columns of a family, each over its norm, and s the least singular value of all columns, each over its
-   norm. For coefficients b let v = (-b, 1). Then |M v| >= s |v|. With M' for columns that are off, |M' v - M v| <=
-   e sqrt(n) |v| <= t |M v|, where t = e sqrt(n) / s. This holds of the best b for M and of that for M'. So the norm of
-   what is left is off by at most t of itself, however little is left, and N times its logarithm by 2 t N if t <= 1 / 8.
-d. 1 / s is at most the Frobenius norm of the inverse of the triangle that all columns make, each over its norm, if the
-   triangle were exact; it is off by e sqrt(n), which is t of s, and its inverse by less. Twice that norm is enough.
+   norm; if they are singular together, that of any set that is not. Such a set lacks a column of each set that is. So
+   these are taken out in turn; or, where that leaves too many sets, s is the root of SINGULAR / n: the inverse of its
+   correlations has no diagonal entry above 1 / SINGULAR, and so no eigenvalue above n / SINGULAR. For coefficients b
+   let v = (-b, 1). Then |M v| >= s |v|. With M' for columns that are off, |M' v - M v| <= e sqrt(n) |v| <= t |M v|,
+   where t = e sqrt(n) / s. This holds of the best b for M and of that for M'. So the norm of what is left is off by at
+   most t of itself, however little is left, and N times its logarithm by 2 t N if t <= 1 / 8.
+d. 1 / s is at most the Frobenius norm of the inverse of the triangle that all columns, or those of such a set, make,
+   each over its norm, if the triangle were exact; it is off by e sqrt(n), which is t of s, and its inverse by less.
+   Twice that norm is enough.
 e. The sum of n squares is off by n u of itself, the logarithm, the price and their sum by some u of the largest figure.
 
 Where columns nearly determine each other s is small and t large; from COARSEST on nothing is checked.
@@ -59,9 +69,13 @@ from extbnsl.verify.families import (
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_search import RegressionChild, new_regression_frames, search_regressions, triangulate
+from extbnsl.verify.rescoring import SINGULAR, least_shares
 
 ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance
+MOST_SETS = 256  # of columns, that are looked at where some are singular
+MOST_PRODUCTS = 1 << 33  # of numbers, that this takes
+PART = 1e-4  # of a vector of norm 1: less is none
 LEAST_ROWS = 64  # that are made a triangle at once
 COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
 UNCHECKABLE = f"columns of the data determine each other so nearly that rounding may hide more than {COARSEST:g} nats"
@@ -77,7 +91,8 @@ class _Measured(FamilySource):
     every: bool  # as of `families_by_regressions`
     triangle: NDArray[np.float64]  # (n, n) the coordinates
     exponents: NDArray[np.int32]  # (n,) of the powers
-    partial: NDArray[np.float64]  # (n, n) the squares of the correlations given all others, about
+    partial: NDArray[np.float64]  # (n, n) the squares of the correlations given all others, about; or given none
+    singular: bool  # whether some sets of columns are, see the module
     inverse: float  # what 1 / s is at most, see the module
     relative: float  # t, see the module
 
@@ -128,7 +143,7 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     n, records = numbers.variables, numbers.records
     apart = numbers.values - numbers.values[0]
     largest = np.abs(apart).max(axis=0)
-    if records <= n or not (largest > 0.0).all():
+    if not (largest > 0.0).all():
         raise TooMuch(UNCHECKABLE)
     exponents = np.frexp(largest)[1]
     apart = np.ldexp(apart, -exponents)
@@ -136,20 +151,45 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     norms = np.sqrt((columns**2).sum(axis=0))
     spread = float((np.sqrt((apart**2).sum(axis=0)) / norms).max())
     triangle, stages = _triangle(columns, workers)
-    if not (np.diag(triangle) > 0.0).all():
-        raise TooMuch(UNCHECKABLE)
-    inverse = np.linalg.solve(triangle / norms, np.eye(n))
+    units = triangle / norms
+    singular, most = bool(least_shares(units).min() < SINGULAR), 2.0 * _most_inverse(units)
+    partial = (units.T @ units) ** 2 if singular else _given_others(units)
     stages += 3 * n + n * max(demands.most)
     error = (5.0 * spread + 10.0 * stages) * FLOAT_ERROR
-    precision = inverse @ inverse.T
-    own = np.diag(precision)
-    most = 2.0 * math.sqrt(float((inverse**2).sum()))
     relative = error * math.sqrt(n) * most
-    partial = precision**2 / np.outer(own, own)
-    problem = _Measured(numbers, demands, workers, every, triangle, exponents, partial, most, relative)
+    problem = _Measured(numbers, demands, workers, every, triangle, exponents, partial, singular, most, relative)
     if not (relative <= 0.125 and max(map(problem.rounding, range(n))) <= COARSEST):
         raise TooMuch(UNCHECKABLE)
     return problem
+
+
+def _given_others(units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The squares of the correlations given all others, of coordinates of norm 1."""
+    inverse = np.linalg.solve(units, np.eye(len(units)))
+    precision = inverse @ inverse.T
+    own = np.diag(precision)
+    return np.asarray(precision**2 / np.outer(own, own))
+
+
+def _most_inverse(units: NDArray[np.float64]) -> float:
+    """What 1 / s is at most, of coordinates of norm 1, if they are exact; see the module."""
+    n, most = units.shape[1], 0.0
+    waiting = [tuple(range(n))]
+    known = set(waiting)
+    while waiting:
+        own = waiting.pop()
+        _, values, turned = np.linalg.svd(units[:, own])
+        if least_shares(units[:, own]).min() >= SINGULAR:
+            most = max(most, math.sqrt(float((1.0 / values**2).sum())))
+            continue
+        some = [v for v, part in zip(own, turned[-1].tolist(), strict=True) if abs(part) > PART]
+        few = some if least_shares(units[:, some]).min() < SINGULAR else own
+        fewer = {tuple(v for v in own if v != gone) for gone in few} - known
+        waiting += fewer
+        known |= fewer
+        if len(known) > min(MOST_SETS, 1 + MOST_PRODUCTS // n**3):
+            return math.sqrt(n / SINGULAR)
+    return most
 
 
 def _triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[np.float64], int]:
@@ -159,7 +199,7 @@ def _triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[n
     if len(columns) > max(2 * n, LEAST_ROWS):
         halves = [_triangle(half, workers) for half in np.array_split(columns, 2)]
         columns, stages = np.vstack([half for half, _ in halves]), max(stages for _, stages in halves)
-    rows = columns.copy()
+    rows = np.vstack([columns, np.zeros((max(0, n - len(columns)), n))])
     triangulate(rows)
     return rows[:n], stages + len(rows) + n
 
@@ -171,9 +211,11 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> Rec
     candidates = np.array(sorted(demands.may[child] - demands.must[child]), np.int64)
     # those that tell most of the child beside all others come first: without them much is left
     candidates = candidates[np.argsort(-problem.partial[child, candidates], kind="stable")]
-    rows = np.ascontiguousarray(problem.triangle[:, [*base, *candidates[::-1], child]])
+    chosen = [*base, *candidates[::-1], child]
+    rows, squares = np.ascontiguousarray(problem.triangle[:, chosen]), (problem.triangle[:, chosen] ** 2).sum(axis=0)
+    if base and least_shares(rows[:, [*range(len(base)), -1]]).min() < SINGULAR:
+        return RecountedFamilies(np.empty((0, words(n)), np.uint64), np.empty(0))
     triangulate(rows)
-    coordinates = rows[len(base) : len(base) + candidates.size + 1, len(base) :]
     lead = math.inf if problem.every else problem.margin(child)
     own = RegressionChild(
         half=numbers.records / 2,
@@ -187,14 +229,18 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> Rec
         candidates=candidates,
         hits=np.ascontiguousarray(members_of(taken.clusters, n)[:, candidates] * taken.multipliers[:, None]),
         multipliers=taken.multipliers,
+        least=SINGULAR * float(squares[-1]) if problem.singular else 0.0,
+        most=1.0 / SINGULAR if problem.singular else math.inf,
+        squares=squares,
+        before=rows[: len(base), len(base) :],
     )
-    alone = own.own + own.half * math.log(float((coordinates[:, -1] ** 2).sum()))
+    alone = own.own + own.half * math.log(float((rows[len(base) :, -1] ** 2).sum()))
     first = pack(base, n)
     parts = [RecountedFamilies(first[None, :], np.array([alone]))]
     if own.depth == 0:
         return parts[0]
     apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
-    frames = new_regression_frames(own, alone, first, coordinates, apart)
+    frames = new_regression_frames(own, alone, first, rows[: len(chosen)], apart)
     found = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
     matter, halt = f"of {numbers.names[child]!r} matter to it", problem.workers.halt
     rest = handed_over(lambda top: search_regressions(top, own, frames, halt, *found), found, problem.workers, matter)

@@ -34,6 +34,11 @@ class RegressionChild(NamedTuple):
     candidates: NDArray[np.int64]  # (m,)
     hits: NDArray[np.int64]  # (k, m) the multiplier of each cluster that a candidate is in, in units, 0 elsewhere
     multipliers: NDArray[np.int64]  # (k,)
+    # Of sets that are singular, if some are; b members are part of all sets, and come first:
+    least: float  # squares that a family leaves of the child, 0 if none is singular
+    most: float  # what the squares of a row of an inverse are at most, by those of the column; else infinity
+    squares: NDArray[np.float64]  # (b + m + 1,) of the columns, the candidates by place, the child last
+    before: NDArray[np.float64]  # (b, m + 1) the coordinates of the candidates and the child along the first b
 
 
 class RegressionFrames(NamedTuple):
@@ -52,6 +57,11 @@ class RegressionFrames(NamedTuple):
     along: NDArray[np.float64]  # (depth, m) the coordinates along it of the candidates by place
     length: NDArray[np.float64]  # the coordinate of itself
     part: NDArray[np.float64]  # that of the child
+    # The members in this order, b and the parents from the root on, have coordinates that are a triangle:
+    inverse: NDArray[np.float64]  # (b + depth + 1, same) the inverse of it, by row; it grows by columns
+    rows: NDArray[np.float64]  # (depth + 1, b + depth + 1) the squares of its rows, at each depth
+    squares: NDArray[np.float64]  # (b + depth + 1,) of the members' columns
+    column: NDArray[np.float64]  # (b + depth + 1,) working space
 
 
 def new_regression_frames(
@@ -62,9 +72,14 @@ def new_regression_frames(
     apart: NDArray[np.bool_],
 ) -> RegressionFrames:
     """A stack with room for all nodes, and the first parent set on it, which costs so much: `base` (words,), which is
-    part of all. coordinates (m + 1, m + 1): of what it leaves of the candidates by place, and of the child, a triangle.
-    apart (k,): the clusters disjoint from it."""
-    m, depth = child.candidates.size, child.depth + 1
+    part of all, with b members. coordinates (b + m + 1, same): of these, the candidates by place, and the child, a
+    triangle. apart (k,): the clusters disjoint from it."""
+    m, depth, b = child.candidates.size, child.depth + 1, len(child.before)
+    inverse, rows = np.zeros((b + depth + 1, b + depth + 1)), np.zeros((depth + 1, b + depth + 1))
+    if child.most < math.inf:
+        inverse[:b, :b] = np.linalg.solve(coordinates[:b, :b], np.eye(b))
+        rows[:] = (inverse**2).sum(axis=1)
+    coordinates = coordinates[b:, b:]
     triangle, goal, left = np.zeros((depth, m, m)), np.zeros((depth, m)), np.zeros((depth, m))
     triangle[0], goal[0] = coordinates[:m, :m], coordinates[:m, m]
     left[0] = np.cumsum(coordinates[:0:-1, m] ** 2)[::-1]
@@ -81,6 +96,10 @@ def new_regression_frames(
         along=np.zeros((depth, m)),
         length=np.zeros(depth),
         part=np.zeros(depth),
+        inverse=inverse,
+        rows=rows,
+        squares=np.append(child.squares[:b], np.zeros(depth + 1)),
+        column=np.zeros(b + depth + 1),
     )
 
 
@@ -129,6 +148,46 @@ def _eliminate(top, p, frames):
         squares += goal[r] * goal[r]
     frames.place[up], frames.length[up], frames.part[up] = p, length, part
     return squares
+
+
+@inlined
+def _grows(k, length, squares, most, old, new, frames):
+    """Add a member to k others, with the coordinates `column` along them and `length` apart; whether they are not
+    singular together. squares: of its column; old, new: the squares of rows before and after. O(k^2)."""
+    inverse, column = frames.inverse, frames.column
+    apart = length * length
+    if squares > most * apart:
+        return False
+    for i in range(k):
+        along = 0.0
+        for j in range(i, k):
+            along += inverse[i, j] * column[j]
+        inverse[i, k] = -along / length
+        new[i] = old[i] + inverse[i, k] * inverse[i, k]
+        if new[i] * frames.squares[i] > most:
+            return False
+    inverse[k, k], new[k], frames.squares[k] = 1.0 / length, 1.0 / apart, squares
+    return True
+
+
+@inlined
+def _is_regular(up, p, left, child, frames):
+    """Whether the parents of a node, the last of them the candidate at place p, are not singular, nor they and the
+    child, of which they leave so many squares."""
+    b, m = child.before.shape
+    k, column, rows = b + up - 1, frames.column, frames.rows
+    for i in range(b):
+        column[i] = child.before[i, p]
+    for j in range(1, up):
+        column[b + j - 1] = frames.along[j, p]
+    if not _grows(k, frames.length[up], child.squares[b + p], child.most, rows[up - 1], rows[up], frames):
+        return False
+    for i in range(b):
+        column[i] = child.before[i, m - 1]
+    for j in range(1, up + 1):
+        column[b + j - 1] = frames.part[j]
+    last = child.squares[b + m - 1]
+    return _grows(k + 1, math.sqrt(left), last, child.most, rows[up], rows[up + 1], frames)
 
 
 @inlined
@@ -182,7 +241,7 @@ def search_regressions(top, child, frames, halt, varsets, costs):
             continue
         frames.next[top] -= 1
         price = child.own + child.price * up
-        least = price + child.half * math.log(frames.left[top, p])
+        least = price + child.half * math.log(max(frames.left[top, p], child.least))
         if least >= _room(top, frames.cheapest[top], child, frames):
             frames.next[top] = -1  # the places that are left leave more of the child
             continue
@@ -192,6 +251,8 @@ def search_regressions(top, child, frames, halt, varsets, costs):
         if least >= room:
             continue
         squares = _eliminate(top, p, frames)
+        if child.most < np.inf and not _is_regular(up, p, squares, child, frames):
+            continue
         cost = price + child.half * math.log(squares)
         frames.varset[up] = frames.varset[top]
         v = child.candidates[y]

@@ -25,6 +25,8 @@ PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
     "mdl": lambda records: math.log(records) / 2,
     "aic": lambda records: 1.0,
 }
+SINGULAR = 1e-10 * (1.0 - 1e-6)  # see `least_shares`; the solver's limit, less what rounding may do to either
+NOTHING = 1e-150  # a singular value of columns of norm 1
 WITH_ESS = ("bdeu", "bds")
 GAUSSIAN = "gaussian-bic"  # of columns of numbers
 KNOWN = (*PARAMETER_COSTS, *WITH_ESS, "k2", "fnml", "qnml", GAUSSIAN)
@@ -51,9 +53,9 @@ def family_cost(
     problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
 ) -> float:
     """What the family of a child costs, in nats, infinity if that is more than a float can hold; raises
-    VerificationError if the scores do not list it."""
+    VerificationError if the scores do not list it, or it is singular (see `least_shares`)."""
     if isinstance(problem, Numbers):
-        return _regressed(problem.values, child, parents)
+        return _regressed(problem, child, parents)
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
@@ -81,23 +83,52 @@ def family_cost(
     return misfit + PARAMETER_COSTS[score](problem.records) * (arity - 1) * states
 
 
-def _regressed(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> float:
-    """The Gaussian BIC of one family, by least squares of the columns with their means taken out and their units."""
-    records = len(values)
-    columns = values[:, [child, *parents]] - values[0, [child, *parents]]
-    columns = columns - columns.mean(axis=0)
-    units = np.abs(columns).max(axis=0)
+def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of its squares that all others leave each of these columns (N, m), float64 (m,): O(N m^2).
+
+    A family of numbers is singular if that is less than SINGULAR of one of its columns, the child's among them. They
+    are one over the diagonal of the inverse of the correlations, which is a sum over singular values.
+    """
+    m, norms = columns.shape[1], np.sqrt((columns**2).sum(axis=0))
+    if len(columns) < m:
+        return np.zeros(m)
+    _, values, turned = np.linalg.svd(columns / norms, full_matrices=False)
+    return np.asarray(1.0 / ((turned / np.maximum(values, NOTHING)[:, None]) ** 2).sum(axis=0))
+
+
+def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...]) -> float:
+    """The Gaussian BIC of one family."""
+    records, (columns, units) = numbers.records, _in_units(numbers, (child, *parents))
     if not (units > 0.0).all():
         return math.inf
-    columns = columns / units
+    if parents and least_shares(columns).min() < SINGULAR:
+        others = ", ".join(repr(numbers.names[p]) for p in parents)
+        raise VerificationError(
+            f"The family of {numbers.names[child]!r} with {others} is singular: no Gaussian fits it."
+        )
+    return _of_squares(_left(columns), units[0], records) + math.log(records) * len(parents) / 2.0
+
+
+def _in_units(numbers: Numbers, chosen: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Columns less their means in units that make their largest numbers 1, and these units."""
+    columns = numbers.values[:, chosen] - numbers.values[0, chosen]
+    columns = columns - columns.mean(axis=0)
+    units = np.abs(columns).max(axis=0)
+    return columns / np.where(units > 0.0, units, 1.0), units
+
+
+def _left(columns: NDArray[np.float64]) -> float:
+    """The squares that the others leave of the first column, by least squares."""
     residual = columns[:, 0]
-    if parents:
+    if columns.shape[1] > 1:
         residual = residual - columns[:, 1:] @ np.linalg.lstsq(columns[:, 1:], columns[:, 0], rcond=None)[0]
-    squares = math.fsum((residual**2).tolist())
-    if squares == 0.0:
-        return math.inf
-    log_variance = math.log(squares / records) + 2.0 * math.log(units[0])
-    return (records * (math.log(2.0 * math.pi) + log_variance + 1.0) + math.log(records) * (len(parents) + 2)) / 2.0
+    return math.fsum((residual**2).tolist())
+
+
+def _of_squares(squares: float, unit: float, records: int) -> float:
+    """What a family costs that leaves so many squares in such units, without the price of its parents."""
+    log_variance = math.log(squares / records) + 2.0 * math.log(unit)
+    return (records * (math.log(2.0 * math.pi) + log_variance + 1.0) + math.log(records) * 2) / 2.0
 
 
 def _evidence(counts: NDArray[np.int64], prior: float) -> float:
@@ -178,11 +209,16 @@ def least_cost(problem: Data | LocalScores, score: str, workers: Workers) -> flo
 
 
 def _left_of_regressions(numbers: Numbers, workers: Workers) -> Iterator[float]:
-    """What all others leave of each column, without the price of its parents."""
+    """What all others leave of each column, or families that are not singular, without the price of parents."""
     for child in range(numbers.variables):
         workers.check()
         others = tuple(v for v in range(numbers.variables) if v != child)
-        yield family_cost(numbers, child, others, "") - len(others) * math.log(numbers.records) / 2
+        columns, units = _in_units(numbers, (child, *others))
+        if not (units > 0.0).all():
+            yield math.inf
+            continue
+        squares = max(_left(columns), SINGULAR * float((columns[:, 0] ** 2).sum()))
+        yield _of_squares(squares, units[0], numbers.records)
 
 
 def _left_of_counts(dataset: Dataset, score: str, workers: Workers) -> Iterator[float]:

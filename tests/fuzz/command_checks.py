@@ -175,7 +175,7 @@ def _check_refused(subject, options, out, err):
         hold(re.search(r"x\.jkl|'[^']*'", last) is not None, "sentence names nothing", last)
         return
     if subject.ending == ".csv":
-        hold(subject.measured and (subject.singular() or "resample" in last), "refused", last)
+        hold(subject.measured and (subject.constant() or "resample" in last), "refused", last)
         return
     most = options.get("switches", {}).get("--max-parents")
     left = subject if most is None else subject.kept(lambda x, v: v.bit_count() <= int(most))

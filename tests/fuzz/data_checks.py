@@ -94,8 +94,8 @@ class Asked:
 
 
 def check_data(table, options, rng):
-    if table.measured and table.singular():
-        return _check_refused(table, options)
+    if table.measured and table.constant():
+        return _check_refused(table)
     asked = Asked(table, options)
     question = options.get("asked", "solve")
     if truth.least_cost(asked.costs) == math.inf:
@@ -103,14 +103,14 @@ def check_data(table, options, rng):
     return QUESTIONS[question](asked, table.data(), options, rng)
 
 
-def _check_refused(table, options):
-    """Columns that no regression can be made of: a sentence, or a network that costs what is said."""
+def _check_refused(table):
+    """A column that never varies has no density: a sentence."""
     try:
         result = solve(table.data(), Claim(GAUSSIAN), Methods(), budgets_of({}))
     except InputError as error:
         hold(str(error).endswith("."), "sentence", str(error))
         return
-    hold(math.isfinite(result.cost), "cost said", f"{result.cost!r}")
+    hold(False, "not refused", f"{result.cost!r}")
 
 
 def _solve(asked, data, options, rng):

@@ -50,14 +50,10 @@ class Table:
         codes = np.stack([code for _, code in states], axis=1)
         return naive.all_local_scores(codes, [len(distinct) for distinct, _ in states], max_parents, score)
 
-    def singular(self):
-        """Whether a column, less its mean, is nearly a sum of others, or there are too few rows to tell."""
-        values = np.array(self.rows, float)
-        spread = values.std(axis=0)
-        if (spread <= 1e-9 * (1.0 + abs(values).max(axis=0))).any():
-            return True
-        standard = (values - values.mean(axis=0)) / spread
-        return len(values) <= self.variables + 1 or np.linalg.cond(standard) > 1e6
+    def constant(self):
+        """Whether a column never varies."""
+        values = np.array(self.rows)
+        return bool((values == values[0]).all(axis=0).any())
 
     def reductions(self):
         """Ways to make it smaller, as those of a score file."""
@@ -101,7 +97,7 @@ def _simpler(table, columns):
 def random_table(rng, measured):
     """Three to five columns, now and then fewer, many of them noisy functions of others; some equal, some constant."""
     n = int(rng.choice([1, 2, 3, 3, 4, 4, 5, 5]))
-    records = int(rng.choice([5, 12, 40, 100, 200]))
+    records = int(rng.choice([3, 5, 12, 40, 100, 200]))
     columns = _numbers(rng, n, records) if measured else _states(rng, n, records)
     rows = np.stack([columns[j] for j in rng.permutation(n)], axis=1)
     if rng.random() < 0.2:
@@ -133,7 +129,10 @@ def _numbers(rng, n, records):
         if rng.random() < 0.15:
             column = column.round(int(rng.integers(0, 2)))
         columns.append(column)
-    if rng.random() < 0.1:
-        columns[-1] = columns[0] if rng.random() < 0.5 else np.full(records, 3.0)
+    if rng.random() < 0.3:  # some determine each other
+        j, k = rng.integers(0, n, 2)
+        columns[-1] = [np.full(records, 3.0), columns[j], columns[j] - 2.0 * columns[k]][
+            rng.choice(3, p=[0.1, 0.4, 0.5])
+        ]
     scale = 10.0 ** float(rng.integers(-3, 4))
     return [column * scale + float(rng.integers(-1000, 1000)) for column in columns]

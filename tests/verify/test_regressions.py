@@ -8,7 +8,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from cases import chained_numbers, numbers_of, random_numbers
+from cases import chained_numbers, collinear_numbers, numbers_of, random_numbers
 from certified import below, by_clusters, has_passes_alone, kinds_of, no_cuts, numbers_proved, of_numbers
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -16,6 +16,7 @@ from knowing import admitted, random_knowledge
 
 from extbnsl import learn
 from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.errors import VerificationError
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.workers import Stopped, Workers
@@ -314,19 +315,11 @@ def test_columns_that_nearly_determine_each_other(noise):
     assert 1e-12 / noise < optimality.rounding < 1e-7 / noise
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda values: values.__setitem__((slice(None), 1), values[:, 0] + 1e-13 * values[:, 1]),
-        lambda values: values.__setitem__((slice(None), 1), values[:, 0]),
-        lambda values: values.__setitem__((slice(None), 1), 3.0),
-    ],
-)
-def test_columns_that_determine_each_other_are_not_checked(spoil):
-    """No solver takes them; a forger may."""
+def test_a_column_that_never_varies_is_not_checked():
+    """No solver takes it; a forger may."""
     result = numbers_proved()
     values = result.dataset.values.copy()
-    spoil(values)
+    values[:, 1] = 3.0
     with Workers(1) as workers:
         with pytest.raises(TooMuch, match="determine each other so nearly"):
             source_of(numbers_of(values), workers)
@@ -336,9 +329,52 @@ def test_columns_that_determine_each_other_are_not_checked(spoil):
     assert not optimality.complete
 
 
-def test_no_more_records_than_columns_are_not_checked():
-    with Workers(1) as workers, pytest.raises(TooMuch, match="determine each other so nearly"):
-        source_of(numbers_of(np.random.default_rng(0).normal(size=(5, 5))), workers)
+@SETTINGS
+@given(st.integers(0, 2**32))
+def test_all_families_but_singular_ones_are_handed_over(seed):
+    """With required parents and without, wide data and columns that determine each other, against least squares."""
+    rng = np.random.default_rng(seed)
+    numbers = collinear_numbers(rng, int(rng.integers(2, 6)))
+    n, knowledge = numbers.variables, random_knowledge(rng, numbers.names) if rng.random() < 0.5 else NOTHING
+    allowed = admitted(knowledge, numbers.names, None)
+    costs = naive.all_gaussian_costs(numbers.values, lambda x, u: allowed[x, u])
+    demands = demands_of(numbers.names, None, knowledge)
+    with Workers(1) as workers:
+        source = families_by_regressions(numbers, demands, workers, every=True)
+        for child in range(n):
+            found = listed_by(source, child, MOST_UNITS, no_cuts(n))
+            expected = {u: cost for u, cost in enumerate(costs[child].tolist()) if math.isfinite(cost)}
+            assert found == pytest.approx(expected, rel=1e-6, abs=1e-5)
+
+
+def test_a_singular_family_is_none_of_a_network():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(40, 3))
+    values[:, 2] = values[:, 0] + values[:, 1]
+    result = learn(numbers_of(values), score="gaussian-bic")
+    forged = json.loads(json.dumps(result.document()))
+    forged["parents"] = {"v0": [], "v1": ["v0"], "v2": ["v0", "v1"]}
+    forged["order"] = ["v0", "v1", "v2"]
+    assert (
+        "The family of 'v2' with 'v0', 'v1' is singular: no Gaussian fits it."
+        in verify(forged, result.dataset).findings
+    )
+    with pytest.raises(VerificationError, match="'v0' with 'v1', 'v2' is singular"):
+        family_cost(result.dataset, 0, (1, 2), "gaussian-bic")
+
+
+def test_a_network_that_costs_more_than_the_best_regular_one_is_found_out():
+    """The families that are left out are not taken for the bound, and those that are left are all looked at."""
+    rng = np.random.default_rng(5)
+    numbers = collinear_numbers(rng, 5)
+    result = learn(numbers, score="gaussian-bic")
+    assert checked(result).complete
+    forged = json.loads(json.dumps(result.document()))
+    forged["parents"] = {name: [] for name in numbers.names}
+    cost = math.fsum(naive.gaussian_cost(numbers.values, x, []) for x in range(5))
+    forged |= {"cost": cost, "upper_bound": cost, "lower_bound": cost}
+    with Workers(1) as workers:
+        assert verify_optimality(forged, numbers, workers).findings
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -3,47 +3,59 @@
 The enumeration goes by determinants of submatrices of the correlations, in which rounding grows with how well variables
 determine each other; it keeps what is within that rounding. The families that it keeps are costed again from a
 triangular factor of the data, where rounding grows with the root of that, and the dominated ones are dropped then.
+Singular families are dropped before: see scores/gaussian.py.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
-from extbnsl.core.sentences import Mention, dropped
+from extbnsl.core.sentences import Mention, Sentence, dropped
 from extbnsl.data import Numbers
 from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import unhalted
+from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
 from extbnsl.parents.pruning import undominated, with_rounding
-from extbnsl.scores.determinants import LEAST, given, moments, unexplained
-from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
+from extbnsl.scores.determinants import LEAST, given, least_left, moments, unexplained
+from extbnsl.scores.gaussian import GAUSSIAN_BIC, LEAST_SHARE, OWN_PARAMETERS
 from extbnsl.scores.local import in_order
 
-DETERMINED = 1e-10  # of the variance of a column: others that leave less determine it
 PART = 1e-4  # of its standard deviation: what a column contributes to one that it determines, at least
 ROUNDING = 2.0**-50  # of a pivot, per variable
+MOST_SETS = 256  # of columns, that are looked through for those that are regular
+MOST_PRODUCTS = 1 << 33  # of numbers, that this takes
+MOST_TOLD = 3  # sets of columns that determine each other
+_FEWER = Mention("max-parents")
+LESS = f"less than {LEAST_SHARE:g} of the variance of one is left"
 
 
 @dataclass(frozen=True)
 class Standardised:
     """Columns with mean 0 and variance 1, by their triangular factor.
 
-    factor (n, n) float64: row v is column v of F, where F^T F is the correlation matrix. log_deviation (n,): ln of the
-    standard deviation of each column in the units of the data. unexplained (n,): the share of the variance of each that
-    all others leave.
+    factor (n, r) float64: row v is column v of F, where F^T F is the correlation matrix; r: n, or the records if they
+    are fewer. log_deviation (n,): ln of the standard deviation of each column in the units of the data. unexplained
+    (n,): the share of the variance of each that all others of a regular set leave, at least. largest: no regular set
+    has more members. collinear: sets of columns that determine each other, some of them; none where all columns
+    together are regular.
     """
 
+    source: str
     names: tuple[str, ...]
     records: int
     factor: NDArray[np.float64]
     log_deviation: NDArray[np.float64]
     unexplained: NDArray[np.float64]
+    largest: int
+    collinear: tuple[tuple[int, ...], ...] = ()
 
     @property
     def least(self) -> NDArray[np.float64]:
@@ -57,7 +69,7 @@ class Standardised:
 
     @property
     def rounding(self) -> float:
-        """What rounding may do to a difference of determinants, in nats."""
+        """What rounding may do to a difference of determinants of regular sets, in nats."""
         return float(self.records * len(self.names) * ROUNDING / self.unexplained.min())
 
     def slack(self, slack: float) -> float:
@@ -73,28 +85,65 @@ class Standardised:
     def costs(
         self, child: int, varsets: NDArray[np.uint64], halt: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float64]:
-        """What families of a child cost, in nats: (m,) float64. O(n k^2) each, of k parents. halt: see `Workers`."""
-        shares = np.ones(len(varsets))
+        """What families of a child cost, in nats, infinity where they are singular: (m,) float64. O(n k^2) each, of k
+        parents. halt: see `Workers`."""
+        shares, varsets = np.ones(len(varsets)), np.ascontiguousarray(varsets)
         halt = unhalted() if halt is None else halt
-        unexplained(child, np.ascontiguousarray(varsets), self.factor, halt, shares)
+        unexplained(child, varsets, self.factor, halt, shares)
         parameters = np.bitwise_count(varsets).sum(axis=1) + OWN_PARAMETERS
-        return self.own[child] + self.records / 2 * np.log(shares) + GAUSSIAN_BIC.parameter(self.records) * parameters
+        costs = self.own[child] + self.records / 2 * np.log(shares) + GAUSSIAN_BIC.parameter(self.records) * parameters
+        if self.collinear:
+            left = np.ones(len(varsets))
+            least_left(child, varsets, self.factor, halt, left)
+            costs[left < LEAST_SHARE] = math.inf
+        return costs
+
+    def check(self, constraints: Constraints) -> None:
+        """Raise InputError if a variable must have parents with which it makes a singular family."""
+        for child in np.flatnonzero(constraints.required.any(axis=0)).tolist() if self.collinear else ():
+            must = constraints.parents_required(child)
+            if math.isinf(self.costs(child, pack(must, len(self.names))[None])[0]):
+                name, parents = self.names[child], [self.names[p] for p in must]
+                raise InputError(
+                    f"{self.source}: '{name}' must have {listed(parents)} as {'parents' if must[1:] else 'a parent'}, "
+                    f"and together they determine each other ({LESS}), so that no Gaussian fits the family",
+                    names=[name, *parents],
+                    advice=("leave one of these arcs out of ", Mention("required"), " and the knowledge"),
+                )
+
+    def warnings(self) -> tuple[Sentence, ...]:
+        """Which families are not allowed, for the user."""
+        n, told = len(self.names), list[Sentence]()
+        if self.records <= n:
+            what = f"{self.records:,} records of {n:,} columns fit regressions on {self.records - 1:,} others exactly"
+            most = in_full(self.largest - 1, "parent")
+            told.append(Sentence(f"{what}: no variable has more than {most}; allow fewer with ", _FEWER, "."))
+        for members in self.collinear[:MOST_TOLD]:
+            if len(members) < self.records:  # else it is no wonder
+                names = [self.names[v] for v in members]
+                no = "neither is a parent of the other" if len(names) == 2 else "no family has all of them"
+                what = f"Columns {listed(names)} determine each other ({LESS}): {no}; leave one out"
+                told.append(Sentence(what, dropped(names[-1:]), "."))
+        return tuple(told)
+
+
+_KNOWN: WeakKeyDictionary[Numbers, Standardised] = WeakKeyDictionary()  # data are asked for theirs again and again
 
 
 def standardised(numbers: Numbers) -> Standardised:
-    """The columns, standardised; O(N n^2).
+    """The columns, standardised; O(N n^2), and as `_least_shares` where they are not regular together.
 
-    InputError that names the columns if one never varies, others determine one, or there are not more records than
-    columns: there are families then that fit exactly, and a density has no largest value.
+    InputError that names the columns if one never varies: no Gaussian fits it.
     """
-    n, records = numbers.variables, numbers.records
-    if records <= n:
-        fit = "fits" if records == 1 else "fit"
-        raise InputError(
-            f"{numbers.source}: {in_full(records, 'record')} of {in_full(n, 'column')} {fit} linear regressions "
-            "exactly",
-            advice=("give more records than columns, or fewer columns", Mention("columns", link=" with ")),
-        )
+    if numbers not in _KNOWN:
+        _KNOWN[numbers] = _standardised(numbers)
+    return _KNOWN[numbers]
+
+
+def _standardised(numbers: Numbers) -> Standardised:
+    records = numbers.records
+    if records == 1:
+        raise InputError(f"{numbers.source} has 1 record, which tells of no variance: give two or more.")
     constant = [name for name, c in zip(numbers.names, numbers.values.T, strict=True) if c.min() == c.max()]
     if constant:
         has = "has" if len(constant) == 1 else "have"
@@ -109,28 +158,83 @@ def standardised(numbers: Numbers) -> Standardised:
     centred -= centred.mean(axis=0)
     deviation = np.sqrt((centred**2).mean(axis=0))
     centred /= deviation * math.sqrt(records)
-    factor: NDArray[np.float64] = np.asarray(np.linalg.qr(centred, mode="r"))
-    for v in np.flatnonzero(np.diag(factor) ** 2 < DETERMINED).tolist():  # the first that those before it determine
-        _refuse(v, np.flatnonzero(np.abs(np.linalg.solve(factor[:v, :v], factor[:v, v])) > PART), numbers)
-    inverse = np.linalg.solve(factor, np.eye(n))
-    shares = 1.0 / (inverse**2).sum(axis=1)
-    for v in np.flatnonzero(shares < DETERMINED).tolist():
-        _refuse(v, np.flatnonzero(np.abs(inverse @ inverse[v]) * shares[v] > PART), numbers)
+    triangle, n = _triangle(centred), numbers.variables
+    factor = np.ascontiguousarray(triangle.T)
+    shares, most = _shares_or_collinear(triangle, list(range(n))), n
+    collinear = tuple[tuple[int, ...], ...]()
+    if isinstance(shares, list):
+        collinear, shares = tuple(_collinear(factor)), _least_shares(factor)
+        # with d members, a regular set has d eigenvalues of LEAST_SHARE / d or more, and all columns have no less
+        most = int((np.linalg.svd(triangle, compute_uv=False) ** 2 >= LEAST_SHARE / (2 * n)).sum())
+        most = max(1, min(most, records - 1))
     return Standardised(
-        numbers.names, records, np.ascontiguousarray(factor.T), np.log(largest) + np.log(deviation), shares
+        numbers.source, numbers.names, records, factor, np.log(largest) + np.log(deviation), shares, most, collinear
     )
 
 
-def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
-    others = [numbers.names[u] for u in by.tolist() if u != v]
-    name = numbers.names[v]
-    determine = "determines" if len(others) == 1 else "determine"
-    raise InputError(
-        f"{numbers.source}: {listed(others)} {determine} '{name}' (less than {DETERMINED:g} of its variance is left), "
-        "so that it has no best Gaussian fit",
-        names=[*others, name],
-        advice=("leave one of them out", dropped([name], ", such as with ")),
-    )
+def _triangle(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The triangle (r, m) that columns (N, m) make; r is the less of the two."""
+    return np.asarray(np.linalg.qr(columns, mode="r"))
+
+
+def _shares_or_collinear(triangle: NDArray[np.float64], members: list[int]) -> NDArray[np.float64] | list[int]:
+    """Of columns that make this triangle (r, m), or what is turned into it, the shares that all others leave, (m,); or,
+    if they are not regular together, members that are not, as few as can be told. O(r m^2)."""
+    r, m = triangle.shape
+    squares = np.diag(triangle) ** 2
+    short = np.flatnonzero(squares < LEAST_SHARE).tolist() + [r] * (m > r)
+    if short:  # the first that those before it determine
+        v = short[0]
+        parts = np.append(np.linalg.solve(triangle[:v, :v], triangle[:v, v]), 1.0)
+    else:
+        inverse = np.linalg.solve(triangle, np.eye(m))
+        shares: NDArray[np.float64] = 1.0 / (inverse**2).sum(axis=1)
+        v = int(shares.argmin())
+        if shares[v] >= LEAST_SHARE:
+            return shares
+        parts = inverse @ inverse[v] * shares[v]
+    some = np.flatnonzero(np.abs(parts) > PART)
+    if some.size < parts.size:  # a few may do, or many more that contribute little
+        less = _shares_or_collinear(_triangle(triangle[:, some]), [members[v] for v in some.tolist()])
+        if isinstance(less, list):
+            return less
+    return members[: parts.size]
+
+
+def _least_shares(factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of the variance of each column that all others of any regular set leave, at least, (n,): by all regular
+    sets to which no column can be added, or LEAST_SHARE where they are too many to look at.
+
+    A regular set lacks a member of each set that is not regular; so it is among those without one of these.
+    """
+    n = len(factor)
+    least, waiting = np.ones(n), [tuple(range(n))]
+    known = set(waiting)
+    while waiting:
+        own = waiting.pop()
+        found = _shares_or_collinear(_triangle(factor[list(own)].T), list(own))
+        if isinstance(found, list):
+            fewer = {tuple(v for v in own if v != gone) for gone in found} - known
+            waiting += sorted(fewer)
+            known |= fewer
+            if len(known) > min(MOST_SETS, 1 + MOST_PRODUCTS // n**3):
+                return np.full(n, LEAST_SHARE)
+        else:
+            least[list(own)] = np.minimum(least[list(own)], found)
+    return least
+
+
+def _collinear(factor: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    """Sets of columns that determine each other, as few in each as can be told: those of the first columns that others
+    determine, up to MOST_TOLD."""
+    left, sets = list(range(len(factor))), list[tuple[int, ...]]()
+    while len(sets) < MOST_TOLD:
+        found = _shares_or_collinear(_triangle(factor[left].T), left)
+        if not isinstance(found, list):
+            break
+        sets.append(tuple(found))
+        left = [v for v in left if v != found[-1]]
+    return sets
 
 
 @dataclass(frozen=True)
@@ -144,7 +248,7 @@ class Measured(Source):
         price = GAUSSIAN_BIC.parameter(columns.records)
         return CountingProblem(
             table=moments(columns.factor @ columns.factor.T, columns.least, columns.records),
-            limits=constraints.limits,
+            limits=np.minimum(constraints.limits, columns.largest - 1),
             floors=np.full(self.data.variables, -columns.rounding),  # misfits are above the least already
             parameter=OWN_PARAMETERS * price,
             slack=columns.slack(slack),
@@ -182,11 +286,14 @@ class Measured(Source):
     def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
         """The families costed again, and those that are wanted of them.
 
-        In the enumeration each cost at most its slack more than any of its subsets, and costs have changed by amounts
-        that are all within `spread`: few families are left that one must be compared with.
+        Singular ones are not; all subsets of others are allowed. In the enumeration each cost at most its slack more
+        than any of its subsets, and costs have changed by amounts that are all within `spread`: few families are left
+        that one must be compared with.
         """
         varsets, before = found
         costs = self.columns.costs(child, varsets, halt)
+        allowed = np.isfinite(costs)
+        varsets, before, costs = varsets[allowed], before[allowed], costs[allowed]
         spread = float(np.ptp(costs - before))
         varsets, costs = in_order(varsets, costs)
         wanted = with_rounding(slack, float(np.abs(costs).max()))

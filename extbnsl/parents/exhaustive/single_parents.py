@@ -133,8 +133,8 @@ def _costs_by_moments(
 
     table = given(problem.moments, must)
     matrix, parameter = table.matrix, problem.parameter + int(must.sum()) * problem.step
-    left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.diag(matrix), 0.0)
+    left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.maximum(np.diag(matrix), LEAST), 0.0)
     costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter
-    costs += np.where(allowed, problem.step, np.inf)
+    costs += np.where(allowed & (left >= LEAST), problem.step, np.inf)  # else the family is singular
     costs[x] = table.half * math.log(matrix[x, x]) - table.least[x] + parameter
     return costs

@@ -89,13 +89,15 @@ class Counted(Source):
 
 def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) -> Source:
     """Data with the score of a claim, and the constraints of the claim if no others are given; InputError if the score
-    is of another kind of data, or they cannot be scored."""
+    is of another kind of data, or they cannot be scored, or a family that must be is singular."""
     if isinstance(data, Numbers):
         from extbnsl.parents.exhaustive.measured import Measured, standardised
 
         check_kind(data, claim)
         columns, order = standardised(data), np.arange(data.variables)
-        return Measured(data, claim, constraints or constraints_of(claim, data.names), order, columns)
+        constraints = constraints or constraints_of(claim, data.names)
+        columns.check(constraints)
+        return Measured(data, claim, constraints, order, columns)
     score = score_of(claim)
     claim = replace(claim, score=score.name, ess=score.ess)
     return Counted(data, claim, constraints or constraints_of(claim, data.names), varying(data, score), score)

@@ -83,7 +83,8 @@ class Exploration:
     exact: Standardised | None
 
     def costed(self, child: int, members: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What families of a child cost, (m,), with parents `members` (m, d), NONE beyond, that cost so much here."""
+        """What families of a child cost, (m,), with parents `members` (m, d), NONE beyond, that cost so much here;
+        infinity where they are not allowed."""
         return costs if self.exact is None else self.exact.costs(child, packed(members, self.data.variables))
 
     def most(self, child: int) -> int:
@@ -125,6 +126,7 @@ def exploration(
     constraints = constraints_of(claim, dataset.names)
     if isinstance(dataset, Numbers):
         columns = standardised(dataset)
+        columns.check(constraints)
         parameter = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(dataset.records)
         return Exploration(correlated_columns(columns), selection, parameter, constraints, first, columns)
     score = score_of(claim)

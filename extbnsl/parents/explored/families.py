@@ -37,10 +37,13 @@ class FamilyList:
 
 
 def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: int | None = None) -> FamilyList:
-    """The list of parent sets (m, d) of variables, in any order and NONE beyond, and their costs (m,).
+    """The list of parent sets (m, d) of variables, in any order and NONE beyond, and their costs (m,), without those
+    that are not allowed, of which these are infinite.
 
     Of more than `most` the cheapest, and the smallest set, which is part of all. O(m d log m).
     """
+    allowed = np.isfinite(costs)
+    members, costs = members[allowed], costs[allowed]
     rows = np.sort(members, axis=1)  # ascending, the largest variable last, so that columns compare like varsets
     sizes = (rows != NONE).sum(axis=1)
     order = np.lexsort((*rows.T, sizes, costs))

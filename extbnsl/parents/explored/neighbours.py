@@ -106,16 +106,16 @@ def extended(
         family = tuple(p for p in start if p not in must)
         if not all(p in place_of for p in family):  # halted before it was known
             break
-        can = np.append(free[candidates.variables], True)
+        can = np.append(free, True)  # by variable, NONE the last
         while family not in done and not halt[0]:
             done.add(family)
             places = np.array(sorted(place_of[p] for p in family), np.int32)
             costs = neighbour_costs(places, tried, child, parents, candidates, problem.data, splits, halt)
             sets, own = _useful(places, costs)
-            sets = with_base(variables[sets], base)
-            found.append((sets, problem.costed(child, sets, own)))
-            j, v = np.unravel_index(np.argmin(np.where(can, costs, np.inf)), costs.shape)
-            best = variables[_sets(places, int(j), [int(v)], candidates.variables.size)]
+            sets = variables[sets]
+            own = problem.costed(child, with_base(sets, base), own)
+            found.append((with_base(sets, base), own))
+            best = sets[np.argmin(np.where(can[sets[:, -1]], own, np.inf))]
             family = tuple(sorted(best[best != NONE].tolist()))
     return merged(families, found), done
 
