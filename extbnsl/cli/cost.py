@@ -1,6 +1,7 @@
 """`extbnsl cost`: what a given network costs, beside the network of a run if there is one."""
 
 import argparse
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,12 @@ def run(given: argparse.Namespace) -> int:
     network = structure.over(judge.problem.names, judge.source)
     found = network_cost(network, judge.problem, judge.claim)
     best = None if judge.network is None else network_cost(judge.network, judge.problem, judge.claim)
+    for own in (own for own in found.families if own.cost == math.inf):
+        raise InputError(
+            f"{structure.source} has no cost: {own.child!r} and its parents ({', '.join(own.parents)}) determine each "
+            "other, so that no Gaussian fits the family best.",
+            names=[own.child],
+        )
     if given.json:
         beside = None if best is None or judge.document is None else judge.beside(best)
         told = {"network": structure.source, "data": judge.source, "log_base": "e", **found.document(), "run": beside}

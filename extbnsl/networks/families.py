@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Figures(NamedTuple):
     """What is known of a family.
 
-    cost: in nats; infinite for a family that is not allowed.
-    misfit: minus the largest log-likelihood of the child's column, in nats; None of local scores.
+    cost: in nats; infinite for a family that is singular, see `scores.gaussian`.
+    misfit: minus the largest log-likelihood of the child's column, in nats; None of local scores, and where there is
+        none.
     parameters: how many free ones it has; None of local scores. infinite if a float does not hold them.
     """
 
@@ -30,6 +31,7 @@ class Figures(NamedTuple):
     parameters: float | None
 
 
+SINGULAR = "the columns of the family determine each other"
 CLOSES = "it closes a circle"  # which other arcs that are turned may open
 FamilyFigures = Callable[[int, tuple[int, ...]], Figures | None]  # of a child and its parents; None: not known
 
@@ -110,10 +112,12 @@ def figures_from(problem: "Data | LocalScores", claim: Claim) -> FamilyFigures:
     from extbnsl.data import Dataset, Numbers
 
     if isinstance(problem, Numbers):
-        from extbnsl.networks.gaussian import gaussian_cost
+        from extbnsl.networks.gaussian import gaussian_cost, is_regular
         from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
 
         def of_numbers(child: int, parents: tuple[int, ...]) -> Figures:
+            if not is_regular(problem, (*parents, child)):
+                return Figures(math.inf, None, len(parents) + OWN_PARAMETERS)
             cost, parameters = gaussian_cost(problem, child, parents, GAUSSIAN_BIC), len(parents) + OWN_PARAMETERS
             return Figures(cost, cost - GAUSSIAN_BIC.parameter(problem.records) * parameters, parameters)
 
@@ -164,6 +168,8 @@ def reasons(network: Network, claim: Claim, figures: FamilyFigures, x: int, y: i
             own = tuple(sorted({*network.parents[child]} - {parent}))
             without, with_it = once(child, own), once(child, tuple(sorted((*own, parent))))
             why = barred.removal(parent, child) if present else barred.addition(parent, child)
+            if with_it is not None and math.isinf(with_it.cost):
+                with_it, why = None, SINGULAR
             names = network.names[parent], network.names[child]
             found.append(Reason(*names, present, *_differences(without, with_it), why))
     return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
 from extbnsl.networks.network import Network, relevant
-from extbnsl.scores.gaussian import OWN_PARAMETERS, GaussianBIC
+from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS, GaussianBIC
 
 SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)  # below, a number has fewer digits
 
@@ -89,6 +89,21 @@ def sampled(
         noise = _deviation(network, fitted, child) * random.standard_normal(records)
         values[:, child] = _mean(network, fitted[child], child, values) + noise
     return values
+
+
+def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
+    """Whether the others of a set of columns leave each of them LEAST_SHARE of its variance, as `scores.gaussian` has
+    it. O(N k^2) for k of them."""
+    own = numbers.values[:, list(members)]
+    own = own - own.mean(axis=0)
+    lengths = np.sqrt((own**2).sum(axis=0))
+    if not lengths.all() or len(own) <= len(members):
+        return False
+    triangle = np.asarray(np.linalg.qr(own / lengths, mode="r"))
+    if (np.diag(triangle) ** 2 < LEAST_SHARE).any():
+        return False
+    shares = 1.0 / (np.linalg.solve(triangle, np.eye(len(members))) ** 2).sum(axis=1)
+    return bool((shares >= LEAST_SHARE).all())
 
 
 def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], score: GaussianBIC) -> float:

@@ -5,11 +5,11 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import EVERY_SCORE, claim_by, from_array, random_dataset, random_numbers
+from cases import EVERY_SCORE, claim_by, from_array, numbers_of, random_dataset, random_numbers
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.networks.families import CLOSES, by_rise, figures_from, network_cost, reasons
+from extbnsl.networks.families import CLOSES, SINGULAR, by_rise, figures_from, network_cost, reasons
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import named_scores
 
@@ -110,6 +110,20 @@ def test_local_scores_tell_what_they_list():
     found = network_cost(Network(scores.names, ((), (0,))), scores, Claim())
     assert (found.cost, found.families[1].cost) == (None, None)
     assert network_cost(network, scores, Claim()).cost == 5.0
+
+
+def test_columns_that_determine_each_other_have_no_cost():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(50, 3))
+    data = numbers_of(np.column_stack([values, values[:, 0] + values[:, 1]]))
+    network = Network(data.names, ((), (0,), (), (0, 1)))
+    found = network_cost(network, data, Claim("gaussian-bic"))
+    assert (found.cost, found.families[3].cost) == (math.inf, math.inf)
+    assert math.isfinite(network_cost(Network(data.names, ((), (0,), (), (0,))), data, Claim("gaussian-bic")).cost)
+    half = Network(data.names, ((), (), (), (0,)))
+    told = reasons(half, Claim("gaussian-bic"), figures_from(data, Claim("gaussian-bic")), 3, 1)
+    (into_it,) = [one for one in told if one.parent == data.names[1]]
+    assert (into_it.rise, into_it.barred) == (None, SINGULAR)
 
 
 def test_one_variable_has_no_arcs():
