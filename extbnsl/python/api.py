@@ -329,7 +329,8 @@ def _found(problem: "Data | LocalScores", options: Mapping[str, Any], methods: O
 
     budgets, place = made_of(Budgets, options), made_of(Place, options)
     asked = Request(problem, _claim_from(options), methods, budgets, place, scope)
-    return finder(methods, scope)(asked, observer=_observer_from(options))
+    found = finder(methods, scope)(asked, observer=_observer_from(options))
+    return replace(found, warnings=_in_python(found.warnings))
 
 
 @contextlib.contextmanager
@@ -367,12 +368,17 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
     if not isinstance(data, Data | LocalScores):
         make: Make[Any] = measured if is_of_numbers(score) else prepare
         made = given(data, names).made(make, treated)
-        return replace(made, warnings=tuple(Sentence(warning).in_python() for warning in made.warnings))
+        return replace(made, warnings=_in_python(made.warnings))
     if names is not None:
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
     if useless := ", ".join(chosen(treated.document())):
         raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
     return data
+
+
+def _in_python(warnings: Sequence[str]) -> tuple[str, ...]:
+    """Warnings that name arguments where they name options."""
+    return tuple(Sentence(warning).in_python() for warning in warnings)
 
 
 def _observer_from(options: Mapping[str, Any]) -> Observer:

@@ -193,13 +193,13 @@ def test_columns_that_determine_each_other_are_told():
     told = learn(numbers_of(values)).warnings
     assert told == (
         "Columns 'v0', 'v2' and 'v3' determine each other (less than 1e-10 of the variance of one is left): no family "
-        "has all of them; leave one out with --drop 'v3'.",
+        'has all of them; leave one out with drop="v3".',
         "Columns 'v1' and 'v4' determine each other (less than 1e-10 of the variance of one is left): neither is a "
-        "parent of the other; leave one out with --drop 'v4'.",
+        'parent of the other; leave one out with drop="v4".',
     )
     assert learn(wide_numbers(4, 4, 6)).warnings == (
         "4 records of 6 columns fit regressions on 3 others exactly: no variable has more than 2 parents; allow fewer "
-        "with --max-parents.",
+        "with max_parents.",
     )
     assert learn(wide_numbers(4, 40, 4)).warnings == ()
 
