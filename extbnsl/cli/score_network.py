@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from extbnsl.cli import options
 from extbnsl.cli.options import read_problem
@@ -16,6 +16,7 @@ from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
+from extbnsl.core.sentences import asking
 from extbnsl.files.atomic import check_given, write_atomically
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.budgets import Budgets
@@ -82,12 +83,14 @@ EPILOG = """\
 Fits the parameters of the network to the data that it was learned from, and
 says how likely the records of DATA are by it: the mean log-likelihood of a
 record, in nats; with -o that of each. Larger is better. Columns are read as the
-run read them, and cut where it cut them.
+run read them, and cut where it cut them. A record that lacks values is refused,
+left out, or judged by what it has: the others are summed out.
 
 example:
-  extbnsl score-network wdbc.run held-out.csv -o likely.csv
+  extbnsl score-network wdbc.run held-out.csv --missing sum -o likely.csv
 """
 SMOOTHING = "1"  # unless another is given
+REFUSE, DROP, SUM = MISSING = ("refuse", "drop", "sum")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +98,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     options.add_shared(parser, "result")
     parser.add_argument("data", metavar="DATA", help="records of the same variables, a file as for solve")
     options.add_shared(parser, "--training", "--smoothing")
+    parser.add_argument(
+        "--missing",
+        choices=MISSING,
+        help="missing values: refuse DATA, drop the record, or sum over what they may be (default: as the run did)",
+    )
     parser.set_defaults(smoothing=SMOOTHING)
     options.add_output(parser, "a CSV file for each record's log-likelihood")
     options.add_shared(parser, "--overwrite")
@@ -109,14 +117,16 @@ def run(given: argparse.Namespace) -> int:
 
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
-    each = _log_likelihoods(given, read_result(given.result))
+    judged = _judged(given, read_result(given.result))
+    each = judged.each
     impossible = int(np.isneginf(each).sum())
     total = float(each.sum())
     if given.output is not None:
-        lines = (f"{record},{value!r}\n" for record, value in enumerate(each.tolist(), start=1))
+        lines = (f"{row + 1},{value!r}\n" for row, value in zip(judged.rows.tolist(), each.tolist(), strict=True))
         write_atomically(given.output, "".join(("record,log_likelihood\n", *lines)).encode())
     if given.json:
         found = {"records": len(each), "smoothing": given.smoothing, "log_base": "e", "impossible": impossible}
+        found |= {"dropped": judged.dropped, "summed": judged.summed}
         finite = {"log_likelihood": total, "per_record": total / len(each)} if not impossible else {}
         say(json.dumps(found | {"log_likelihood": None, "per_record": None} | finite, indent=1))
         return 0
@@ -129,18 +139,41 @@ def run(given: argparse.Namespace) -> int:
     else:
         verb = "has" if len(each) == 1 else "have"
         say_sentence(f"{of} {verb} the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
+    if judged.dropped:
+        verb = "was" if judged.dropped == 1 else "were"
+        say_sentence(f"{counted(judged.dropped, 'other record')} {verb} left out, because a value is missing.")
+    if judged.summed:
+        lacks = "lacks a value, which is" if judged.summed == 1 else "lack values, which are"
+        say_sentence(f"{counted(judged.summed, 'of them', 'of them')} {lacks} summed out.")
     if given.output is not None:
         say_sentence(f"That of each record is in {given.output}.")
     return 0
 
 
-def _log_likelihoods(given: argparse.Namespace, document: Mapping[str, Any]) -> "NDArray[np.float64]":
-    """The log-likelihood of each record of states; of numbers the log-density, in the units of the data."""
+class _Judged(NamedTuple):
+    """How likely records are.
+
+    rows: of the data, from 0, (N,) int64.
+    each: the log-likelihood of what each has, (N,) float64; of numbers the log-density, in the units of the data.
+    dropped: how many others were left out.
+    summed: how many of these lack values.
+    """
+
+    rows: "NDArray[np.intp]"
+    each: "NDArray[np.float64]"
+    dropped: int
+    summed: int
+
+
+def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
+    """How likely the records are; InputError if they, or the training data, cannot be used."""
+    import numpy as np
+
     from extbnsl.data import Dataset, Numbers
-    from extbnsl.data.alike import advice_for_new_records, encoded_alike
-    from extbnsl.networks.gaussian import log_densities, regressions
+    from extbnsl.data.alike import encoded_alike
+    from extbnsl.networks.gaussian import log_densities_observed, regressions
+    from extbnsl.networks.inference import log_likelihoods_observed
     from extbnsl.networks.network import Network
-    from extbnsl.networks.parameters import log_likelihoods
 
     how, score = data_options_of(document, given.result), score_told(document, given.result)
     if is_of_numbers(score) and given.smoothing != float(SMOOTHING):
@@ -149,15 +182,27 @@ def _log_likelihoods(given: argparse.Namespace, document: Mapping[str, Any]) -> 
     training, file = training_problem(given.training, given.result, document)
     _check_records(training, kind, file, "--training data")
     network = Network.from_names(training.names, document["parents"])
+    raw, filled = None, dict.fromkeys(training.names, "0")
     if kind is Dataset:  # which is compared with the new records as they stand
         how |= {"discrete": "all", "discretise": None}
-        raw = _records(file, how, kind, score)
-    with advice_for_new_records():
-        new = _records(given.data, _of_new(how, training.names), kind, score)
-    if kind is Dataset:
-        return log_likelihoods(network, training, encoded_alike(new, raw, training), given.smoothing)
+        raw, _ = read_problem(file, how, Budgets(), True, score)
+        filled = {name: own[0] for name, own in zip(raw.names, raw.states, strict=True)}
+    rule = given.missing or how.get("missing", REFUSE)
+    new, lacking = _new_records(given.data, _of_new(how, training.names), rule, filled, kind)
+    lacks = np.asarray(lacking.any(axis=1))
+    if rule == REFUSE and lacks.any():
+        raise _lacking(new, lacking)
+    rows = np.flatnonzero(~lacks) if rule == DROP else np.arange(new.records)
+    if rows.size == 0:
+        raise InputError(f"{new.source}: every record lacks a value: say --missing {SUM}, or give other records.")
     at = [new.names.index(name) for name in training.names]
-    return log_densities(network, regressions(network, training), new.values[:, at])
+    if raw is not None:
+        codes = encoded_alike(new, raw, training, rows)
+        each = log_likelihoods_observed(network, training, codes, lacking[np.ix_(rows, at)], given.smoothing)
+    else:
+        values = new.values[np.ix_(rows, at)]
+        each = log_densities_observed(network, regressions(network, training), values, lacking[np.ix_(rows, at)])
+    return _Judged(rows, each, new.records - rows.size, int(lacks[rows].sum()))
 
 
 def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -166,11 +211,40 @@ def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return dict(how) | {"columns": columns, "drop": None, "records": None, "weights": None}
 
 
-def _records(file: str, how: Mapping[str, Any], kind: type, score: str) -> Any:
-    """The data of this kind in a file, read with these options and for this score."""
-    problem, _ = read_problem(file, how, Budgets(), True, score)
-    _check_records(problem, kind, file)
-    return problem
+def _new_records(
+    file: str, how: Mapping[str, Any], rule: str, filled: Mapping[str, str], kind: type
+) -> tuple[Any, "NDArray[np.bool_]"]:
+    """The records of a file, read with these options, and which of their values are missing, (N, n) bool; these are
+    filled with some text. None is missing where the rule of the run makes a state of it."""
+    import numpy as np
+
+    from extbnsl.data import Numbers, measured, prepare
+    from extbnsl.data.alike import advice_for_new_records, filling
+
+    gaps: dict[str, NDArray[np.bool_]] = {}
+    make: Any = measured if kind is Numbers else prepare
+    with advice_for_new_records():
+        if rule in MISSING:
+            how, make = dict(how) | {"missing": REFUSE}, filling(make, filled, gaps)
+        new, _ = read_problem(file, how, Budgets(), True, make=make)
+    _check_records(new, kind, file)
+    whole = np.zeros(new.records, np.bool_)
+    return new, np.column_stack([gaps.get(name, whole) for name in new.names])
+
+
+def _lacking(new: Any, lacking: "NDArray[np.bool_]") -> InputError:
+    """The refusal of missing values."""
+    from extbnsl.data.column import listed
+
+    names = [name for name, own in zip(new.names, lacking.T, strict=True) if own.any()]
+    row, values = int(lacking.any(axis=1).argmax()) + 1, int(lacking.sum())
+    are, columns = "value is" if values == 1 else "values are", "column" if len(names) == 1 else "columns"
+    return InputError(
+        f"{new.source}: {values:,} {are} missing, in {columns} {listed(names)}, first in row {row} of the data",
+        names=names,
+        row=row,
+        advice=("say ", asking("missing", DROP), " or ", asking("missing", SUM)),
+    )
 
 
 def _check_records(problem: Any, kind: type, file: str, what: str = "data") -> None:

@@ -15,6 +15,7 @@ from extbnsl.core.arguments import imported
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
+from extbnsl.data.alike import filling
 from extbnsl.data.column import (
     LARGEST_ARITY,
     LARGEST_EXACT,
@@ -23,10 +24,8 @@ from extbnsl.data.column import (
     check_names,
     clean_name,
     listed,
-    narrowest,
 )
 from extbnsl.data.encode import UNLIMITED, Made, Make
-from extbnsl.data.missing import mark_missing
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import Treatment, treatment
 from extbnsl.data.values import column_of_values
@@ -80,18 +79,9 @@ class Given:
     ) -> tuple[Made, NDArray[np.bool_]]:
         """What `make` makes of it if every missing value were this text, or that of its column; and which values are
         missing, (N, n)."""
-        gaps: list[NDArray[np.bool_]] = []
-
-        def make_whole(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Made:
-            whole = []
-            for column in columns:
-                marked = mark_missing(column, wanted.markers_in(column.name))
-                gaps.append(marked.codes < 0)
-                text = filled if isinstance(filled, str) else filled[column.name]
-                whole.append(_filled(marked, text) if gaps[-1].any() else marked)
-            return make(whole, source, wanted, reading)
-
-        return self.made(make_whole, options), np.column_stack(gaps)
+        gaps: dict[str, NDArray[np.bool_]] = {}
+        made = self.made(filling(make, filled, gaps), options)
+        return made, np.column_stack([gaps[name] for name in self.names])
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""
@@ -283,14 +273,6 @@ def as_they_were(labels: Sequence[str], kind: str) -> NDArray[Any]:
 
 
 TRUTHS = {"True": True, "False": False}
-
-
-def _filled(column: Column, text: str) -> Column:
-    """The column with this text where it has no value."""
-    values = column.values if text in column.values else (*column.values, text)
-    codes = column.codes.astype(narrowest(len(values)))
-    codes[codes < 0] = values.index(text)
-    return replace(column, values=values, codes=codes)
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
 from extbnsl.networks.network import Network, relevant
+from extbnsl.networks.parameters import by_observed
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS, GaussianBIC
 
 SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)  # below, a number has fewer digits
@@ -53,6 +54,16 @@ def log_densities(
         for child in known:
             total -= math.log(2 * math.pi) / 2 + math.log(_deviation(network, fitted, child))
         return total - np.log(np.abs(likeliest.root.diagonal())).sum()
+
+
+def log_densities_observed(
+    network: Network, fitted: Sequence[Regression], values: NDArray[np.float64], lacking: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """`log_densities` of what is observed of each record (N, n), of which others are lacking: float64 (N,)."""
+    found = np.zeros(len(values))
+    for observed, rows in by_observed(lacking):
+        found[rows] = log_densities(network, fitted, values[rows], observed)
+    return found
 
 
 def conditioned(

@@ -24,7 +24,7 @@ from extbnsl.data import Dataset
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import chunks
 from extbnsl.networks.network import Network, relevant
-from extbnsl.networks.parameters import tables_of
+from extbnsl.networks.parameters import by_observed, log_likelihoods, tables_of
 
 RECORDS = -1  # the axis of records: the last one of a factor that depends on what is given
 AT_ONCE = 1 << 20  # numbers in the factors of the records that are answered together, so that a cache holds them
@@ -80,6 +80,27 @@ class Step(NamedTuple):
 
 
 UNIT = Factor((), np.zeros(()))  # the factor 0 of every elimination
+
+
+def log_likelihoods_observed(
+    network: Network,
+    training: Dataset,
+    codes: NDArray[np.uint16],
+    lacking: NDArray[np.bool_],
+    smoothing: float,
+    memory: int | None = None,
+) -> NDArray[np.float64]:
+    """The log-likelihood in nats of what is observed of each record (N, n): float64 (N,).
+
+    Parameters as those of `log_likelihoods`; the values that a record lacks are summed out. Else as `marginals`.
+    """
+    tables, found = Tables.fitted(network, training, smoothing), np.zeros(len(codes))
+    for observed, rows in by_observed(lacking):
+        if len(observed) == codes.shape[1]:  # from the data alone, however large the tables would be
+            found[rows] = log_likelihoods(network, training, codes[rows], smoothing)
+        else:
+            found[rows] = log_evidence(tables, codes[rows], observed, memory)
+    return found
 
 
 def marginals(

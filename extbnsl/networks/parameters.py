@@ -1,7 +1,7 @@
 """The parameters of a network, fitted to data; how likely other records are by it, and records drawn from it."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,15 @@ def log_likelihoods(
     for child, parents in enumerate(network.parents):
         total += _of_family((*parents, child), training, codes, smoothing)
     return total
+
+
+def by_observed(lacking: NDArray[np.bool_]) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """The observed columns, and the records that lack all others, of each pattern of missing values (N, n)."""
+    patterns, which = np.unique(lacking, axis=0, return_inverse=True)
+    order = np.argsort(which.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(which.reshape(-1)))
+    for pattern, rows in zip(patterns, np.split(order, ends[:-1]), strict=True):
+        yield tuple(np.flatnonzero(~pattern).tolist()), rows
 
 
 def sampled(

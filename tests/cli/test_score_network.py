@@ -80,7 +80,10 @@ def test_new_records_are_cut_where_the_run_cut_them(capsys, learned):
         (lambda frame: frame.assign(b=7), "record 1 has '7' in column 'b', which is no state that the network knows"),
         (lambda frame: frame.assign(d="low"), "record 1 has 'low' in column 'd', which is no state"),
         (lambda frame: frame.drop(columns="b"), "extbnsl: new.csv has no column 'b'"),
-        (lambda frame: frame.assign(a=[None, *frame["a"][1:]]), "first in row 1 of the data: leave such records out."),
+        (
+            lambda frame: frame.assign(a=[None, *frame["a"][1:]]),
+            "first in row 1 of the data: say --missing drop or --missing sum.",
+        ),
         (lambda frame: frame.assign(a=None), "missing"),
     ],
 )
@@ -134,6 +137,91 @@ def test_without_smoothing_a_record_may_be_impossible(capsys):
     found = json.loads(run(capsys, "train.run", "new.csv", "--smoothing", "0", "--json")[1].out)
     assert (found["impossible"], found["log_likelihood"]) == (1, None)
     assert json.loads(run(capsys, "train.run", "new.csv", "--json")[1].out)["impossible"] == 0
+
+
+def with_gaps(frame):
+    """Six records, of which the second and the fourth lack values."""
+    gapped = frame.iloc[:6].astype(object)
+    gapped.iloc[1, 0] = gapped.iloc[3, 1] = gapped.iloc[3, 2] = None
+    return gapped
+
+
+def likelihoods(capsys, new, *arguments):
+    """What the command says of each record, by its number, as JSON does, and as a sentence does."""
+    new.to_csv("new.csv", index=False)
+    code, told = run(capsys, *arguments, "-o", "each.csv", "--overwrite", "--json")
+    assert code == 0, told.err
+    said = " ".join(run(capsys, *arguments)[1].out.split())
+    each = pandas.read_csv("each.csv")
+    return dict(zip(each["record"], each["log_likelihood"], strict=True)), json.loads(told.out), said
+
+
+@pytest.mark.parametrize("score", ["mdl", "gaussian-bic"])
+def test_records_that_lack_values_are_left_out_or_judged_by_what_they_have(capsys, learned, score):
+    """What is missing is summed out: the sum over all states that it may have; of numbers the integral."""
+    if score == "mdl":
+        learned = learned.astype({"d": str}).assign(d=np.where(learned["d"] < 0.5, "low", "high"))
+    else:
+        learned = learned.assign(a=learned["d"] + learned["b"] + np.sin(np.arange(200)))
+    learned.to_csv("train.csv", index=False)
+    assert main(["solve", "train.csv", "--score", score, "--run-dir", "g.run", "--quiet"]) == 0
+    new, arguments = with_gaps(learned), ("g.run", "new.csv", "--missing")
+    whole = likelihoods(capsys, learned.iloc[:6], *arguments, "sum")[0]
+    dropped, found, said = likelihoods(capsys, new, *arguments, "drop")
+    assert dropped == pytest.approx({record: whole[record] for record in (1, 3, 5, 6)})
+    assert (found["records"], found["dropped"], found["summed"]) == (4, 2, 0)
+    assert "The 4 records of new.csv have" in said
+    assert "2 other records were left out, because a value is missing." in said
+    summed, found, said = likelihoods(capsys, new, *arguments, "sum")
+    assert (found["records"], found["dropped"], found["summed"]) == (6, 0, 2)
+    assert "2 of them lack values, which are summed out." in said
+    for record, gaps in ((2, ["a"]), (4, ["b", "d"])):
+        assert summed[record] == pytest.approx(marginal(capsys, learned, new, record, gaps), rel=1e-4)
+    assert {record: summed[record] for record in dropped} == pytest.approx(dropped)
+
+
+def marginal(capsys, learned, new, record, gaps):
+    """The logarithm of the sum of the likelihoods of a record over all values that it may have in some columns."""
+    measured, columns = learned.dtypes["a"].kind == "f", [learned[name] for name in gaps]
+    if measured:
+        spans = [np.linspace(own.mean() - 9 * own.std(), own.mean() + 9 * own.std(), 201) for own in columns]
+    else:
+        spans = [sorted(own.unique()) for own in columns]
+    grid = np.array(np.meshgrid(*spans, indexing="ij"), dtype=object).reshape(len(gaps), -1).T
+    whole = pandas.concat([new.iloc[[record - 1]]] * len(grid), ignore_index=True)
+    whole[gaps] = grid
+    each = likelihoods(capsys, whole, "g.run", "new.csv", "--missing", "refuse")[0]
+    volume = math.prod(float(own[1] - own[0]) for own in spans) if measured else 1.0
+    return math.log(sum(map(math.exp, each.values())) * volume)
+
+
+def test_missing_values_of_new_records_are_treated_as_those_of_the_run_unless_something_else_is_said(capsys, learned):
+    new, frame = with_gaps(learned), learned.assign(b=learned["b"].astype(object))
+    frame.loc[7, "b"] = None
+    frame.to_csv("train.csv", index=False)
+    for rule, code in (("drop", 0), ("state", 0)):
+        words = ["solve", "train.csv", "--discretise", "quantile:3", "--missing", rule, "--run-dir", "m.run", "--quiet"]
+        assert main([*words, "--overwrite"] if Path("m.run").exists() else words) == code
+        new.drop(index=1).assign(d=0.5).to_csv("new.csv", index=False)
+        found = json.loads(run(capsys, "m.run", "new.csv", "--json")[1].out)
+        assert (found["records"], found["dropped"]) == ((4, 1) if rule == "drop" else (5, 0))
+    said = json.loads(run(capsys, "m.run", "new.csv", "--missing", "sum", "--json")[1].out)
+    assert said["summed"] == 1
+    assert said["log_likelihood"] != pytest.approx(found["log_likelihood"])
+
+
+def test_records_that_all_lack_values_are_summed_or_refused_and_a_wrong_value_is_in_its_row(capsys, learned):
+    learned.iloc[:3].astype(object).assign(a=None).to_csv("new.csv", index=False)
+    code, told = run(capsys, "train.run", "new.csv", "--missing", "drop")
+    assert code == 30
+    assert "every record lacks a value: say --missing sum, or give other records." in " ".join(told.err.split())
+    assert run(capsys, "train.run", "new.csv", "--missing", "sum")[0] == 0
+    new = with_gaps(learned)
+    new.iloc[4, 1] = 7
+    new.to_csv("new.csv", index=False)
+    assert "record 5 has '7' in column 'b'" in " ".join(
+        run(capsys, "train.run", "new.csv", "--missing", "drop")[1].err.split()
+    )
 
 
 def test_a_run_of_standard_input_needs_its_data_again(capsys, learned):

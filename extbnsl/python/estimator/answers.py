@@ -18,10 +18,10 @@ from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import PART, Given, as_they_were, given
 from extbnsl.data.values import kind_of
 from extbnsl.networks import gaussian
-from extbnsl.networks.gaussian import Regression, conditioned, log_densities
-from extbnsl.networks.inference import Tables, log_evidence, marginals
+from extbnsl.networks.gaussian import Regression, conditioned, log_densities_observed
+from extbnsl.networks.inference import Tables, log_likelihoods_observed, marginals
 from extbnsl.networks.network import Network, relevant
-from extbnsl.networks.parameters import log_likelihoods, sampled
+from extbnsl.networks.parameters import by_observed, sampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +120,14 @@ class StateAnswers:
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood of what is observed of each record in X."""
         codes, lacking = self.codes(X)
-        tables, found = Tables.fitted(self.network, self.dataset, self.smoothing), np.zeros(len(codes))
-        for observed, rows in _alike(lacking):
-            if len(observed) == codes.shape[1]:  # from the data alone, however large the tables would be
-                found[rows] = log_likelihoods(self.network, self.dataset, codes[rows], self.smoothing)
-            else:
-                found[rows] = log_evidence(tables, codes[rows], observed, self.memory)
-        return found
+        return log_likelihoods_observed(self.network, self.dataset, codes, lacking, self.smoothing, self.memory)
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` given what is observed of each record of X."""
         codes, lacking = self.codes(X, target)
         tables = Tables.fitted(self.network, self.dataset, self.smoothing)
         found = np.empty((len(codes), tables.arities[target]))
-        for observed, rows in _decisive(self.network, target, _alike(lacking)):
+        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
             (found[rows],) = marginals(tables, [target], codes[rows], observed, self.memory)
         impossible = np.isnan(found).any(axis=1)
         if impossible.any():
@@ -193,16 +187,13 @@ class NumberAnswers:
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-density of what is observed of each record in X."""
         values, lacking = self._values(X)
-        found = np.zeros(len(values))
-        for observed, rows in _alike(lacking):
-            found[rows] = log_densities(self.network, self.fitted, values[rows], observed)
-        return _finite(found)
+        return _finite(log_densities_observed(self.network, self.fitted, values, lacking))
 
     def predict(self, X: Any, target: int) -> NDArray[np.float64]:
         """The mean of the variable `target` given what is observed of each record of X."""
         values, lacking = self._values(X, target)
         found = np.zeros(len(values))
-        for observed, rows in _decisive(self.network, target, _alike(lacking)):
+        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
             found[rows] = conditioned(self.network, self.fitted, values[rows], [target], observed)[0][:, 0]
         return _finite(found)
 
@@ -222,19 +213,10 @@ class NumberAnswers:
         return values, lacking
 
 
-def _alike(lacking: NDArray[np.bool_]) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-    """The observed columns, and the records that lack all others, of each pattern of missing values (N, n)."""
-    patterns, which = np.unique(lacking, axis=0, return_inverse=True)
-    order = np.argsort(which.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(which.reshape(-1)))
-    for pattern, rows in zip(patterns, np.split(order, ends[:-1]), strict=True):
-        yield tuple(np.flatnonzero(~pattern).tolist()), rows
-
-
 def _decisive(
     network: Network, target: int, groups: Iterable[tuple[tuple[int, ...], NDArray[np.int64]]]
 ) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-    """The groups of `_alike`, those together whose observed columns are the same as far as the target depends on
+    """The groups of `by_observed`, those together whose observed columns are the same as far as the target depends on
     them."""
     joined = defaultdict[tuple[int, ...], list[NDArray[np.int64]]](list)
     for observed, rows in groups:
