@@ -149,7 +149,7 @@ class Described(NamedTuple):
     states: the first STATES_LISTED of the states that a solve has, or would have, with how many records have each; none
     of numbers that are not cut.
     smallest, largest: of numbers; None of others.
-    missing: how many records have no value.
+    missing: how many records have no value, before some are dropped for that.
     read: how its texts were read, such as "decimal comma"; "" if as they are.
     cut: the rule that cuts it, or "".
     odd: what is odd about it, and the option that settles it, in sentences.

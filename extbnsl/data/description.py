@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from extbnsl.core.sentences import asking
+from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import asking, dropped
 from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, ordered, weights
 from extbnsl.data.dataset import STATES_LISTED, Described, Description, Note
-from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal, of_unseen
-from extbnsl.data.missing import hints
+from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal, of_unseen, repeated
+from extbnsl.data.missing import hints, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told
 from extbnsl.data.states import (
     Looked,
@@ -33,36 +35,69 @@ from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selecte
 
 def described(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Description:
     """What the columns, all of the same number of records, hold, and what `prepare` makes of them if they are treated
-    as `wanted`.
+    as `wanted`: of the records that are left, each as often as its weight says.
 
-    Missing values are left out of what is told, whatever the rule for them; weights are not counted. Raises InputError
-    for options that name what is not there, as `prepare` does, and BudgetError if the time of `reading` is up. O(N n).
+    Values that are missing are counted before records are dropped for them. Raises InputError for options that name
+    what is not there, as `prepare` does, and BudgetError if the time of `reading` is up, or weights stand for too many
+    records. O(N n).
     """
     if wanted.weights is not None:
         check_there("weights", [wanted.weights], columns, source)
-    own = [column for column in columns if column.name == wanted.weights]
+    columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
+    times = [column for column in columns if column.name == wanted.weights]
     used = selected([column for column in columns if column.name != wanted.weights], wanted, source)
+    marked = [marked_as(column, wanted, source) for column in used]
+    seen, warnings, rows, faults = _records_left(marked, times, source, wanted, reading)
     looked, reads = list[Looked](), list[str]()
-    for column in used:
+    for column in seen:
         reading.check_time(source)
-        marked = marked_as(replace(column, codes=column.codes[: wanted.records]), wanted, source)
-        in_order, how = in_numbers(ordered(marked), wanted)
-        looked.append(look(in_order, wanted))
+        in_order, how = in_numbers(ordered(column), wanted)
+        looked.append(look(in_order, wanted, rows))
         reads.append(how)
     now = settled(looked)
-    notes = _notes(looked, now, wanted)
-    rows = [_row(*each) for each in zip(looked, now, reads, strict=True)]
+    found = [_row(*each, wanted) for each in zip(looked, now, marked, reads, strict=True)] + list(map(_weights, times))
+    refused = [*faults, *_refusals(looked, wanted)]
+    notes = _notes(looked, now, refused, [row.name for row in found], wanted)
     for note in notes:
         for j in note.columns:
-            rows[j] = rows[j]._replace(odd=(*rows[j].odd, note.sentence), refused=rows[j].refused or note.refuses)
-    rows += [_weights(column) for column in own]
-    records = len(columns[0].codes[: wanted.records]) if columns else 0
-    return Description(tuple(rows), notes, records, source)
+            found[j] = found[j]._replace(odd=(*found[j].odd, note.sentence), refused=found[j].refused or note.refuses)
+    records = len((*seen, *times)[0].codes) if columns else 0
+    return Description(tuple(found), notes, records, source, warnings)
 
 
-def _notes(looked: Sequence[Looked], now: Sequence[Column], wanted: Treatment) -> tuple[Note, ...]:
-    """What is odd about the columns, which are to be cut to what they are `now`."""
-    refused = _refusals(looked, wanted)
+def _records_left(
+    columns: Sequence[Column], times: Sequence[Column], source: str, wanted: Treatment, reading: Reading
+) -> tuple[Sequence[Column], tuple[str, ...], NDArray[np.int64] | None, list[Remark]]:
+    """The columns of the records that a solve has, as `chosen_records` gives them; those of all, and why, where it is
+    refused for their sake. times: the weights, if there are any."""
+    lacking = [(column.codes < 0) for column in (*columns, *times)]
+    if wanted.missing != "drop" or not columns:
+        kept, warnings, rows = (*columns, *times), tuple[str, ...](), None
+    elif np.logical_or.reduce(lacking).all() and len(lacking[0]):
+        names = tuple(column.name for column, own in zip(columns, lacking, strict=False) if own.any())
+        nothing = "each record lacks a value, so ", asking("missing", "drop"), " leaves nothing"
+        most = columns[int(np.argmax([own.sum() for own in lacking[: len(columns)]]))].name
+        advice = ("use ", asking("missing", "state"), ", or leave columns out", dropped([most], ", such as with "))
+        return columns, (), None, [Remark(names, nothing, advice)]
+    else:
+        kept, warnings, rows = settle_missing((*columns, *times), wanted.missing, source)
+    if not times:
+        return kept, warnings, rows, []
+    try:
+        whole, often = repeated(kept[:-1], kept[-1], source, reading)
+    except InputError as error:
+        return columns, (), None, [Remark(tuple(error.names), (error.what,), tuple(error.advice))]
+    return whole, warnings, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
+
+
+def _notes(
+    looked: Sequence[Looked],
+    now: Sequence[Column],
+    refused: Sequence[Remark],
+    names: Sequence[str],
+    wanted: Treatment,
+) -> tuple[Note, ...]:
+    """What is odd about the columns, which are to be cut to what they are `now`; names: of all that are told of."""
     faulty = {name for remark in refused for name in remark.names}
     doubtful = doubts([one for one in looked if one.column.name not in faulty])
     constant = of_constant([column.name for column in now if len(column.values) == 1])
@@ -72,8 +107,8 @@ def _notes(looked: Sequence[Looked], now: Sequence[Column], wanted: Treatment) -
     own = [one.column for one in looked]
     told = (*hints(own), *of_unseen(own, wanted))
     places = defaultdict[str, list[int]](list)
-    for j, one in enumerate(looked):
-        places[one.column.name].append(j)
+    for j, name in enumerate(names):
+        places[name].append(j)
     remarks = [*refused, *doubtful, *told, *constant, *equal]
     return tuple(
         Note(tuple(j for name in remark.names for j in places[name]), remark.sentence(), number < len(refused))
@@ -97,15 +132,15 @@ def _refusals(looked: Sequence[Looked], wanted: Treatment) -> list[Remark]:
     return remarks
 
 
-def _row(looked: Looked, now: Column, read: str) -> Described:
-    """The row of a column, which is to be cut to what it is `now`."""
+def _row(looked: Looked, now: Column, marked: Column, read: str, wanted: Treatment) -> Described:
+    """The row of a column, which is to be cut to what it is `now`; marked: with all records."""
     column = looked.column
     numbers = column.numbers if column.numbers is not None and len(column.values) else None
     is_cut = now is not column
     kind = _kind(looked)
-    states = {} if kind == "numbers" and not is_cut else _states(now)
+    states = {} if kind == "numbers" and not is_cut else _states(now, wanted.missing == "state")
     bounds = (None, None) if numbers is None else (_finite(numbers[0]), _finite(numbers[-1]))
-    missing = int(np.count_nonzero(column.codes < 0))
+    missing = int(np.count_nonzero(marked.codes < 0))
     rule = str(looked.rule) if is_cut else ""
     return Described(column.name, kind, len(column.values), states, *bounds, missing, read, rule)
 
@@ -127,9 +162,13 @@ def _kind(looked: Looked) -> str:
     return "text" if looked.dressed or looked.unfit or distinct > STATES_LISTED else "states"
 
 
-def _states(column: Column) -> dict[str, int]:
-    """The first states of a column, with how many records have each."""
-    return dict(zip(column.values[:STATES_LISTED], weights(column).tolist(), strict=False))
+def _states(column: Column, with_missing: bool) -> dict[str, int]:
+    """The first states of a column, with how many records have each; perhaps with that of missing values."""
+    found = dict(zip(column.values[:STATES_LISTED], weights(column).tolist(), strict=False))
+    lacking = int(np.count_nonzero(column.codes < 0))
+    if with_missing and lacking and len(column.values) < STATES_LISTED:
+        found[missing_label(column.values)] = lacking
+    return found
 
 
 def _finite(number: Any) -> float | None:
@@ -137,4 +176,5 @@ def _finite(number: Any) -> float | None:
 
 
 def _weights(column: Column) -> Described:
-    return Described(column.name, "weights", len(set(column.values)), {}, None, None, 0, "", "")
+    distinct, missing = np.unique(column.codes[column.codes >= 0]).size, int(np.count_nonzero(column.codes < 0))
+    return Described(column.name, "weights", distinct, {}, None, None, missing, "", "")

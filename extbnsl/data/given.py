@@ -24,6 +24,7 @@ from extbnsl.data.column import (
     check_names,
     clean_name,
     listed,
+    narrowest,
 )
 from extbnsl.data.encode import UNLIMITED, Made, Make
 from extbnsl.data.text import Reading

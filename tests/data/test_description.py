@@ -75,8 +75,66 @@ def test_once_the_options_are_given_a_solve_does_as_the_table_says(describe, tmp
     data = read_file(prepare, tmp_path / "d.csv", DataOptions(**options), Reading())
     for j, name in enumerate(data.names):
         counts = np.bincount(data.codes[:, j]).tolist()
-        lacking = {"missing": rows[name].missing} if rows[name].missing else {}
-        assert dict(zip(data.states[j], counts, strict=True)) == rows[name].states | lacking
+        assert dict(zip(data.states[j], counts, strict=True)) == rows[name].states
+    assert (rows["gap"].missing, rows["gap"].states["missing"]) == (25, 25)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["refuse", "drop", "state"]))
+@settings(deadline=None, max_examples=60)
+def test_states_are_counted_as_a_solve_sees_them(tmp_path_factory, seed, missing):
+    """After records are dropped, or are there as often as their weights say; of some columns, and the first records."""
+    rng = np.random.default_rng(seed)
+    records, path = int(rng.integers(1, 12)), tmp_path_factory.mktemp("d") / "d.csv"
+    table = rng.choice(["x", "y", "z", ""], (records, 3), p=[0.4, 0.3, 0.1, 0.2])
+    weights = rng.choice(["0", "1", "3", "", "2.5"], records, p=[0.2, 0.4, 0.37, 0.02, 0.01])
+    path.write_text("a,b,c,w\n" + "".join(f"{','.join(row)},{w}\n" for row, w in zip(table, weights, strict=True)))
+    some = {"weights": "w", "records": int(rng.integers(1, 13)), "columns": "c,a"}
+    options = DataOptions(missing=missing, header=True, **{key: v for key, v in some.items() if rng.random() < 0.5})
+    found = read_file(described, path, options, Reading())
+    try:
+        data = read_file(prepare, path, options, Reading())
+    except InputError:
+        assert any(row.refused for row in found.columns)
+        return
+    assert not any(row.refused for row in found.columns)
+    assert found.records == data.records
+    rows = {row.name: row for row in found.columns if row.kind != "weights"}
+    assert list(rows) == list(data.names)
+    for j, states in enumerate(data.states):
+        assert rows[data.names[j]].states == dict(zip(states, np.bincount(data.codes[:, j]).tolist(), strict=True))
+    dropped = [warning for warning in data.warnings if "dropped" in warning]
+    assert [warning for warning in found.warnings if "dropped" in warning] == dropped
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "odd", "sentence"),
+    [
+        (
+            {"a": ["0", "", "1"], "b": ["", "1", ""]},
+            {"missing": "drop"},
+            {"a", "b"},
+            "Each record lacks a value, so --missing drop leaves nothing: use --missing state, or leave columns out, "
+            "such as with --drop 'b'.",
+        ),
+        (
+            {"a": ["0", "1"], "w": ["1", "x"]},
+            {"weights": "w"},
+            {"w"},
+            "Record 2 of {} has the weight 'x' in column 'w': give a whole number of at least 0.",
+        ),
+        (
+            {"a": ["0", "1"], "w": ["0", "0"]},
+            {"weights": "w"},
+            {"w"},
+            "All weights in column 'w' of {} are 0: give a rec",
+        ),
+    ],
+)
+def test_records_that_a_solve_refuses_are_described(describe, columns, options, odd, sentence):
+    rows, found = describe(columns, **options)
+    assert {name for name, row in rows.items() if row.refused} == odd
+    assert found.notes[0].sentence.startswith(sentence.format(found.source))
+    assert rows["a"].states == {"0": 1, "1": 1}
 
 
 @given(st.integers(0, 2**32))
@@ -133,7 +191,7 @@ def test_names_that_cannot_be_told_apart_are_odd(tmp_path):
 
 def test_weights_are_no_variable(describe):
     rows, _ = describe({"a": ["0", "1"], "w": ["3", "4"]}, weights="w")
-    assert (rows["w"].kind, rows["a"].states) == ("weights", {"0": 1, "1": 1})
+    assert (rows["w"].kind, rows["a"].states) == ("weights", {"0": 3, "1": 4})
     with pytest.raises(InputError, match="weights"):
         describe({"a": ["0", "1"]}, weights="w")
 
