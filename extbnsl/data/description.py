@@ -86,7 +86,8 @@ def _records_left(
     try:
         whole, often = repeated(kept[:-1], kept[-1], source, reading)
     except InputError as error:
-        return columns, (), None, [Remark(tuple(error.names), (error.what,), tuple(error.advice))]
+        what = str(error.what).removesuffix(".")
+        return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]
     return whole, warnings, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
 
 
