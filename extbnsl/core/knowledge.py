@@ -210,13 +210,13 @@ class _Names:
         self._names, self._there = names, set(names)
         self._alike: dict[str, list[str]] = {}
         for name in names:
-            self._alike.setdefault(_spelled(name), []).append(name)
+            self._alike.setdefault(spelled(name), []).append(name)
 
     def __call__(self, key: str, name: str) -> Sequence[str]:
         """The names that this one, of a part of knowledge, stands for; InputError if there are none."""
         if name in self._there:
             return (name,)
-        alike = self._alike.get(_spelled(name), ())
+        alike = self._alike.get(spelled(name), ())
         if len(alike) == 1:
             return alike
         from fnmatch import fnmatchcase
@@ -227,7 +227,7 @@ class _Names:
         raise InputError(f"{key}: {what}{did_you_mean(name, self._names)}", names=[name])
 
 
-def _spelled(name: str) -> str:
+def spelled(name: str) -> str:
     """A name without what the same text may have in different files."""
     from unicodedata import normalize
 

@@ -2,7 +2,8 @@
 
 Blocks are `net`, `node` and `potential`; from 6 on there may be a `class` around them. A table has the numbers of a
 potential's `data` in any brackets: the child changes fastest, then its last parent. Intervals without labels of their
-own are called `[a,b)`, as the manual of Hugin has them, and numbered states by their numbers.
+own are called `[a,b)`, as the manual of Hugin has them, and numbered states by their numbers. Rows need not sum to 1:
+Hugin divides them by their sum, and so do we.
 """
 
 import re
@@ -32,8 +33,12 @@ def read_net(source: Source, text: str) -> Declared:
             child, *parents = family_names(source, block.head, block.at, declared.states, bar=True)
             numbers = re.sub("[()]", " ", _attributes(block).get("data", ""))
             if not numbers.strip():
-                raise source.fault(f"the potential of {child!r} has no data: compute its table in Hugin", block.at)
-            declared.family(child, Family(block.at, parents, in_rows(source, words(numbers), block.at)))
+                model = " but a model (such as noisy-or)" if "model_data" in _attributes(block) else ""
+                raise source.fault(
+                    f"the potential of {child!r} has no data{model}: compute its table in Hugin", block.at
+                )
+            fill = in_rows(source, words(numbers), block.at, proportional=True)
+            declared.family(child, Family(block.at, parents, fill))
     return declared
 
 

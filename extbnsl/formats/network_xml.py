@@ -125,7 +125,10 @@ def _xdsl(source: Source, root: _Element) -> Declared:
         name = node.attributes.get("id", "")
         if node.tag not in ("cpt", "deterministic"):
             advice = "change it to a general one in GeNIe, or leave it out"
-            raise source.fault(f"{name!r} is a node of the kind {node.tag!r}, without a table: {advice}", node.line)
+            noisy = " (noisy-or and the like)" if node.tag.startswith("noisy") else ""
+            raise source.fault(
+                f"{name!r} is a node of the kind {node.tag!r}{noisy}, without a table: {advice}", node.line
+            )
         declared.variable(name, [state.attributes.get("id", "") for state in node.all("state")], node.line)
         parents = [parent for each in node.all("parents") for parent in each.text.split()]
         if node.tag == "deterministic":

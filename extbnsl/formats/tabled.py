@@ -15,6 +15,7 @@ from extbnsl.networks.network import Network
 
 ROUNDING = 0.015  # by which probabilities of two digits miss a sum of 1, as three times 0.33 do
 NOISE = 1e-6  # by which a program of single precision may miss 0
+LARGEST_NUMBER = 1e300  # of a row that is divided by its sum
 LONGEST_SHOWN = 40  # characters of what is no number
 LARGEST_TABLES = 1 << 26  # probabilities of all tables together; a `default` promises many in a small file
 
@@ -52,16 +53,17 @@ class Source:
         """The failure to be raised for what stands at a place."""
         return InputError(f"{self.path}, line {self.line_of(at)}: {what}.")
 
-    def probabilities(self, words: Sequence[str], count: int, at: int) -> Table:
-        """These numbers, which must be `count` probabilities."""
+    def probabilities(self, words: Sequence[str], count: int, at: int, most: float = 1 + ROUNDING) -> Table:
+        """These numbers, which must be `count` probabilities, or what is proportional to them: up to `most`."""
         if len(words) != count:
             raise self.fault(f"expected {count} probabilities, found {len(words)}", at)
         with suppress(ValueError):
             found = np.array([float(word) for word in words])
-            if np.all((found >= -NOISE) & (found <= 1 + ROUNDING)):
+            if np.all((found >= -NOISE) & (found <= most)):
                 return np.maximum(found, 0.0)
-        wrong = next(word for word in words if not _is_probability(word))
-        raise self.fault(f"expected numbers from 0 to 1, found {wrong[:LONGEST_SHOWN]!r}: correct it", at)
+        wrong = next(word for word in words if not _is_within(word, most))
+        bounds = "from 0 to 1" if most < 2 else "of at least 0"
+        raise self.fault(f"expected numbers {bounds}, found {wrong[:LONGEST_SHOWN]!r}: correct it", at)
 
 
 Fill = Callable[[Sequence[Sequence[str]]], Table]
@@ -159,7 +161,8 @@ class Declared:
         if len(wrong) == 0:
             return
         at = tuple(wrong[0].tolist())
-        given = ", ".join(known[code] for known, code in zip(labels, at, strict=False))
+        states = (known[code] for known, code in zip(labels, at, strict=False))
+        given = ", ".join(f"{parent} = {state}" for parent, state in zip(family.parents, states, strict=True))
         whose = f"{child!r} given ({given})" if given else repr(child)
         if np.isnan(sums[at]):
             raise self.source.fault(f"there are no probabilities of {whose}: add them", family.at)
@@ -168,19 +171,26 @@ class Declared:
         )
 
 
-def in_rows(source: Source, words: Sequence[str], at: int) -> Fill:
-    """What makes a table of all its numbers, the variable itself changing fastest, then its last parent."""
+def in_rows(source: Source, words: Sequence[str], at: int, proportional: bool = False) -> Fill:
+    """What makes a table of all its numbers, the variable itself changing fastest, then its last parent.
+
+    proportional: whether rows may sum to anything but 0; those that do not sum to 1 are divided by their sum.
+    """
 
     def fill(labels: Sequence[Sequence[str]]) -> Table:
         shape = tuple(map(len, labels))
-        return source.probabilities(words, math.prod(shape), at).reshape(shape)
+        if not proportional:
+            return source.probabilities(words, math.prod(shape), at).reshape(shape)
+        table = source.probabilities(words, math.prod(shape), at, LARGEST_NUMBER).reshape(shape)
+        sums = table.sum(axis=-1, keepdims=True)
+        return np.where((np.abs(sums - 1) <= ROUNDING) | (sums == 0.0), table, table / np.where(sums > 0.0, sums, 1.0))
 
     return fill
 
 
-def _is_probability(word: str) -> bool:
+def _is_within(word: str, most: float) -> bool:
     try:
-        return -NOISE <= float(word) <= 1 + ROUNDING
+        return -NOISE <= float(word) <= most
     except ValueError:
         return False
 

@@ -1,8 +1,10 @@
 """An order of the variables that the user gives, checked name by name."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import spelled
 
 
 def places_in(text: str, source: str) -> list[tuple[str, str]]:
@@ -30,13 +32,17 @@ def places_of(order: object) -> list[tuple[str, str]]:
 def positions(given: Sequence[tuple[str, str]], names: Sequence[str], source: str, data: str) -> tuple[int, ...]:
     """The positions among `names`, those of `data`, of the names that are given, each with where it stands.
 
-    Raises InputError, with that place, for a name that is unknown or repeated, and for names that `source` lacks.
+    A name may be encoded in another way, or have other blanks, as in knowledge. Raises InputError, with that place, for
+    a name that is unknown or repeated, and for names that `source` lacks.
     """
     index = {name: i for i, name in enumerate(names)}
+    alike = Counter(map(spelled, names))
+    known = {spelled(name): name for name in names if alike[spelled(name)] == 1}
     seen: dict[str, str] = {}
-    for where, name in given:
-        if name not in index:
-            raise InputError(f"{where}: {name!r} is no variable of {data}; correct the name, or take it out.")
+    for where, written in given:
+        name = written if written in index else known.get(spelled(written))
+        if name is None:
+            raise InputError(f"{where}: {written!r} is no variable of {data}; correct the name, or take it out.")
         if name in seen:
             raise InputError(f"{where}: {name!r} is there already, at {seen[name]}; name each variable once.")
         seen[name] = where
@@ -44,4 +50,4 @@ def positions(given: Sequence[tuple[str, str]], names: Sequence[str], source: st
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(f"{source} lacks {missing[0]!r}{more} of the variables of {data}; name each of them once.")
-    return tuple(index[name] for _, name in given)
+    return tuple(index[name] for name in seen)

@@ -122,10 +122,13 @@ def test_probabilities_of_two_digits_are_kept_as_they_are(tmp_path):
         (VARIABLES + A + B.replace("0.1", "nan"), "line 14: expected numbers from 0 to 1"),
         (
             VARIABLES + A + B.replace("(y) 0.1, 0.2, 0.7;", ""),
-            r"line 12: there are no probabilities of 'b' given \(y\)",
+            r"line 12: there are no probabilities of 'b' given \(a = y\)",
         ),
         (VARIABLES + A + B.replace("(y)", "(x)"), "line 14: these probabilities are given twice"),
-        (VARIABLES + A + B.replace("0.7", "0.6"), r"line 12: the probabilities of 'b' given \(y\) sum to 0.9 instead"),
+        (
+            VARIABLES + A + B.replace("0.7", "0.6"),
+            r"line 12: the probabilities of 'b' given \(a = y\) sum to 0.9 instead",
+        ),
         (VARIABLES + A.replace("0.75", "0.8") + B, "line 9: the probabilities of 'a' sum to 1.05 instead of 1"),
         (VARIABLES + A + B.replace("(y)", "y"), "line 14: expected '\\(', 'table' or 'default', found 'y'"),
     ],

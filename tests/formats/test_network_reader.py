@@ -451,6 +451,20 @@ def test_the_number_of_states_decides_where_labels_end(tmp_path):
             states(listed, count)
 
 
+def test_rows_of_net_are_divided_by_their_sum_as_hugin_does(tmp_path):
+    """Those of other formats are refused; rows that are rounded stay as they are in the file."""
+    counts = (
+        NET.replace("( .25 .75 )", "( 25 75 )").replace("( 0.9 0.1 )", "( 27 3e0 )").replace("( 0.8 0.2 )", "( 4 1 )")
+    )
+    read, whole = reading(tmp_path, counts, "n.net"), reading(tmp_path, NET, "m.net")
+    for table, expected in zip(read.tables, whole.tables, strict=True):
+        assert table == pytest.approx(expected)
+    rounded = reading(tmp_path, NET.replace("( .25 .75 )", "( .25 .76 )"), "r.net")
+    assert rounded.tables[rounded.network.names.index("a")].tolist() == [0.25, 0.76]
+    huge = reading(tmp_path, NET.replace("( .25 .75 )", "( 1e299 3e299 )"), "h.net")
+    assert huge.tables[huge.network.names.index("a")].tolist() == [0.25, 0.75]
+
+
 BOMB = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 10))
 
 
@@ -485,7 +499,11 @@ BOMB = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 10))
         (XMLBIF.replace("0.25", "1e9999"), "line 31: expected numbers from 0 to 1"),
         (XMLBIF.replace("6e-1 ", ""), "line 25: expected 12 probabilities, found 11"),
         ("<smile/>", "<smile> has 0 elements <nodes>"),
-        (XDSL.replace("cpt", "noisymax"), "line 5: 'a' is a node of the kind 'noisymax', without a table"),
+        (
+            XDSL.replace("cpt", "noisymax"),
+            r"line 5: 'a' is a node of the kind 'noisymax' \(noisy-or and the like\), with",
+        ),
+        (XDSL.replace("cpt", "equation"), "line 5: 'a' is a node of the kind 'equation', without a table"),
         (XDSL.replace("</nodes>", "</nodes><dynamic numslices='5'/>"), "line 21: it is a dynamic network"),
         (XDSL.replace("<parents>a b", "<parents>a z"), "line 15: the variable 'z' is not declared"),
         (NET.replace("node a", "continuous node a"), "line 7: 'continuous node a' is no discrete variable"),
@@ -494,8 +512,22 @@ BOMB = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 10))
         (NET.replace("(c | a b)", "(c | a z)"), "line 23: the variable 'z' is not declared"),
         (NET.replace("(c | a b)", "c | a b"), "line 23: expected the names of a variable and of its parents in round"),
         (NET.replace("(a)\n", "()\n"), "line 31: expected the name of a variable, found none"),
-        (NET.replace("data = ( .25", "model_data = ( .25"), "line 31: the potential of 'a' has no data"),
-        (NET.replace("( .25 .75 )", "( 25 75 )"), "line 31: expected numbers from 0 to 1"),
+        (
+            NET.replace("data = ( .25", "model_data = ( .25"),
+            r"line 31: the potential of 'a' has no data but a model \(su",
+        ),
+        (
+            NET.replace("data = ( .25 .75 );", ""),
+            "line 31: the potential of 'a' has no data: compute its table in Hugin",
+        ),
+        (NET.replace("( .25 .75 )", "( 25 -75 )"), "line 31: expected numbers of at least 0, found '-75'"),
+        (NET.replace("( .25 .75 )", "( 25 nan )"), "line 31: expected numbers of at least 0, found 'nan'"),
+        (NET.replace("( .25 .75 )", "( 25 1e400 )"), "line 31: expected numbers of at least 0, found '1e400'"),
+        (NET.replace("( .25 .75 )", "( 0 0 )"), "line 31: the probabilities of 'a' sum to 0 instead of 1"),
+        (
+            NET.replace("( 0.5 0.5 )", "( 0 0 )"),
+            r"line 23: the probabilities of 'c' given \(a = Very Often, b = \(55,67\]\) sum to 0 instead of 1",
+        ),
         (NET.replace("node a\n{", "node a\n"), "line 7: expected net, node.* and a block in braces, found 'node a'"),
         (NET.replace("node a\n{", "node\n{"), "line 7: expected a name and '{' behind it"),
         (NET.replace('states = ("no" "yes");', ""), "line 19: the variable 'c' has no states"),
