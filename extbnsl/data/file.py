@@ -31,7 +31,7 @@ from extbnsl.data.first_rows import (
 )
 from extbnsl.data.foreign import check_table
 from extbnsl.data.missing import MARKERS
-from extbnsl.data.table import Table, parse
+from extbnsl.data.table import Table, parse, refuse_long
 from extbnsl.data.text import Lines, Reading, source_name, text_blocks
 from extbnsl.data.treatment import Treatment, treatment
 
@@ -65,6 +65,8 @@ def read_table(make: Make[Made], path: str | PathLike[str], options: DataOptions
     named, records, said, odd = _records(table, begun, options.header, lines)
     records, of_numbering = _without_numbering(records, wanted)
     doubts: list[str] = of_delimiter + said + of_numbering
+    if table.has_long:
+        refuse_long(filter(wanted.takes, records), lines.source, ", or give the right ", Mention("delimiter"))
     with _blaming(odd):
         made: Made = make(records, lines.source, wanted, reading)
     layout = f"{CALLED.get(begun.delimiter, repr(begun.delimiter))}, {'header' if named else 'no header'}"

@@ -25,7 +25,7 @@ from extbnsl.core.sentences import Mention
 from extbnsl.data.column import Column, check_names, clean_name
 from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import given
-from extbnsl.data.table import LONGEST_FIELD
+from extbnsl.data.table import refuse_long
 from extbnsl.data.text import Reading, source_name
 from extbnsl.data.treatment import Treatment, treatment
 from extbnsl.files.atomic import check_given
@@ -52,6 +52,7 @@ def read_other_file(make: Make[Made], path: str | PathLike[str], options: DataOp
         if value is not None:
             raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
     columns, now_wanted = _columns(Path(path), source, wanted, reading)
+    refuse_long(filter(now_wanted.takes, columns), source)
     made: Made = make(columns, source, now_wanted, reading)
     own: tuple[str, ...] = (
         () if now_wanted is wanted else (f"{source} has weights of its instances: each stands for so many records.",)
@@ -74,8 +75,6 @@ def _columns(file: Path, source: str, wanted: Treatment, reading: Reading) -> tu
     except MemoryError as error:
         raise BudgetError(f"{source} needs more memory than there is: leave out what is not needed.") from error
     check_names([column.name for column in columns], source)
-    for column in columns:
-        _check_length(column.name, max((len(value.encode()) for value in column.values), default=0), source)
     return columns, wanted
 
 
@@ -110,14 +109,6 @@ def _parquet(path: Path, source: str, wanted: Treatment, reading: Reading) -> li
 def _of_texts(column: Column) -> Column:
     """The column of texts that occur, of which none is declared, from their dictionary."""
     return replace(column, values=tuple(map(str.strip, column.values)), levels=False)
-
-
-def _check_length(name: str, length: int, source: str) -> None:
-    if length > LONGEST_FIELD:
-        raise InputError(
-            f"{source}: column '{name}' has a value of {length:,} bytes, but states have at most {LONGEST_FIELD:,}: "
-            "shorten it, or leave the column out."
-        )
 
 
 def _rds(path: Path, source: str, wanted: Treatment, reading: Reading) -> list[Column]:

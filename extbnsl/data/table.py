@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, asking, option
+from extbnsl.core.sentences import Mention, asking, dropped, option
 from extbnsl.data.column import Column, canonical, narrowest
 from extbnsl.data.text import LONGEST_LINE, MARKS, Lines, NumberedRow, Reading, numbered_rows
 
@@ -58,7 +58,8 @@ class ColumnCodes:
             fields = [chunk.text[start:end] for start, end in zip(starts.tolist(), ends, strict=True)]
             codes = np.fromiter(map(self._code_of.__getitem__, fields), np.int32, len(fields))
         if len(self._code_of) > texts:
-            self._text_bytes += (len(self._code_of) - texts) * (TEXT_BYTES + longest)
+            new = len(self._code_of) - texts
+            self._text_bytes += new * TEXT_BYTES + min(new * longest, int(lengths.sum()))
             wide = narrowest(len(self._code_of))
             if wide != self._dtype:
                 self._codes = bytearray(np.frombuffer(self._codes, self._dtype).astype(wide).data)
@@ -89,6 +90,7 @@ class ColumnCodes:
 
 
 LONGEST_FIELD = 1 << 12  # bytes of a name or a state
+NAME_SHOWN = 40  # characters of a longer name
 CHUNK_FIELDS = 1 << 16  # fields of quoted rows held at a time: enough to spread the cost per column
 BLANKS = b" \r\n"
 _NEWLINE = ord("\n")
@@ -173,15 +175,29 @@ def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, lines: Lines)
         yield Chunk(text, starts.reshape(shape), lengths.reshape(shape), [line for _, line in numbered])
 
 
-def _too_long(chunk: Chunk, lines: Lines) -> InputError:
-    """The refusal of the first field that is too long for a name or a state."""
-    row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
-    return InputError(
-        f"{lines.at(chunk.lines[row])}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
-        f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right ",
-        Mention("delimiter"),
-        ".",
-    )
+def refuse_long(columns: Iterable[Column], source: str, *otherwise: str | Mention) -> None:
+    """Raise InputError for a name of a column, or a value that occurs, of more than LONGEST_FIELD bytes; otherwise:
+    what to do if the column is to stay. O(distinct values)."""
+    for column in columns:
+        sizes = np.array([len(value.encode()) for value in (*column.values, column.name)])
+        if sizes.max() <= LONGEST_FIELD:
+            continue
+        name = column.name if sizes[-1] <= LONGEST_FIELD else f"{column.name[:NAME_SHOWN]}..."
+        rows = np.flatnonzero((sizes > LONGEST_FIELD)[column.codes] & (column.codes >= 0))
+        if sizes[-1] > LONGEST_FIELD:
+            what, row = f"the name of column '{name}' has {sizes[-1]:,} bytes", None
+        elif rows.size:
+            row = int(rows[0]) + 1
+            what = f"column '{name}' has a value of {sizes[column.codes[rows[0]]]:,} bytes in row {row:,} of the data"
+        else:
+            what, row = f"column '{name}' has a level of {sizes.max():,} bytes", None
+        leave_out = dropped([column.name] if name == column.name else [])
+        raise InputError(
+            f"{source}: {what}, but names and states have at most {LONGEST_FIELD:,}",
+            names=[column.name],
+            row=row,
+            advice=("shorten it, or leave the column out", leave_out, *otherwise),
+        )
 
 
 def _ragged(lines: Lines, line: int, begins: str, found: int, width: int) -> InputError:
@@ -205,29 +221,32 @@ LATER_BYTES = 3  # that each field takes later, at least, besides its code: the 
 
 
 class Table(NamedTuple):
-    """The columns of a text, unnamed, with its first row as a record too; `ends` and `last_ends` are the lines in which
-    the first and the last rows end, of those that `Lines` left."""
+    """The columns of a text, unnamed, with its first row as a record too.
+
+    ends, last_ends: the lines in which the first and the last rows end, of those that `Lines` left.
+    has_long: whether a field has more than LONGEST_FIELD bytes.
+    """
 
     columns: tuple[Column, ...]
     ends: list[int]
     last_ends: list[int]
+    has_long: bool
 
 
 def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Reading) -> Table:
     """The columns of a delimited text that comes in blocks of whole lines.
 
     Fields are stripped of surrounding white space, within quotes too; rows and InputErrors are those of `row_chunks`.
-    Raises InputError for an empty text and a field of more than LONGEST_FIELD bytes, and BudgetError as soon as the
-    columns, and what is to be made of them, are certain to take more than the memory of `reading`. O(fields).
+    Raises InputError for an empty text, and BudgetError as soon as the columns, and what is to be made of them, are
+    certain to take more than the memory of `reading`. O(fields).
     """
     columns: list[ColumnCodes] = []
     ends: list[int] = []
     last_ends: list[int] = []
-    records, source = 0, lines.source
+    records, source, has_long = 0, lines.source, False
     for chunk in row_chunks(blocks, delimiter, lines):
         longest = chunk.lengths.max(axis=0).tolist()
-        if max(longest) > LONGEST_FIELD:
-            raise _too_long(chunk, lines)
+        has_long |= max(longest) > LONGEST_FIELD
         if not columns:
             width = len(longest)
             reading.check_memory(source, COLUMN_BYTES * width, f"the first row, of {width:,} columns")
@@ -242,4 +261,4 @@ def parse(blocks: Iterable[bytes], delimiter: str, lines: Lines, reading: Readin
     if not columns:
         found = "has no line that is a row" if lines.left_out else "is empty"
         raise InputError(f"{source} {found}: give a file with at least one row of data.")
-    return Table(tuple(column.column() for column in columns), ends, last_ends)
+    return Table(tuple(column.column() for column in columns), ends, last_ends, has_long)

@@ -106,6 +106,10 @@ class Treatment:
         """Whether the column of this name is used."""
         return (self.columns is None or name in self.columns) and name not in self.drop
 
+    def takes(self, column: Column) -> bool:
+        """Whether a column is used, or has the weights."""
+        return self.uses(column.name) or column.name == self.weights
+
     def markers_in(self, name: str) -> frozenset[str]:
         """The texts that stand for a missing value in the column of this name; no state that is declared by its name
         does."""

@@ -151,15 +151,34 @@ def test_the_observer_hears_how_far_it_is(tmp_path):
     ]
 
 
-def test_long_fields_are_refused_by_line_and_column(tmp_path):
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_long_fields_are_refused_by_column_and_row_unless_the_column_is_left_out(tmp_path, quote):
     path = tmp_path / "data.csv"
-    for quote in ("", '"'):
-        long = quote + "x" * (LONGEST_FIELD + 1) + quote
-        path.write_text(f"a,b\n0,1\n1,{long}\n")
-        with pytest.raises(
-            InputError, match="line 3: field 2 has 4,097 bytes, but names and states have at most 4,096"
-        ):
-            read_csv(path)
+    long = quote + "x" * (LONGEST_FIELD + 1) + quote
+    path.write_text(f"a,b,c\n0,1,x\n1,{long},y\n")
+    sentence = r"column 'b' has a value of 4,097 bytes in row 2 of the data, but names and states have at most 4,096"
+    with pytest.raises(InputError, match=sentence) as caught:
+        read_csv(path)
+    assert (caught.value.names, caught.value.row) == (("b",), 2)
+    assert "leave the column out with --drop 'b', or give the right --delimiter." in str(caught.value)
+    for options in ({"drop": "b"}, {"columns": "a,c"}):
+        assert read_csv(path, **options).names == ("a", "c")
+    with pytest.raises(InputError, match=sentence):
+        read_csv(path, drop="a", weights="b")
+    for value in ("", "1" * (LONGEST_FIELD + 1)):
+        path.write_text(f"a,b,{'c' * LONGEST_FIELD}d\n0,1,{value}\n1,0,1\n")
+        with pytest.raises(InputError, match=r"the name of column 'c{40}\.\.\.' has 4,097 bytes, but") as caught:
+            read_csv(path, header=True)
+        assert len(str(caught.value)) < 400
+        assert read_csv(path, header=True, columns="a,b").names == ("a", "b")
+
+
+def test_memory_counts_long_fields_as_they_are(tmp_path):
+    """One of them among many short ones is not taken for many."""
+    path = tmp_path / "data.csv"
+    lines = [f"{i % 2},{'x' * 100_000 if i == 7 else i}" for i in range(2000)]
+    path.write_text("a,b\n" + "\n".join(lines) + "\n")
+    assert read_csv(path, drop="b", reading=Reading(memory=1 << 23)).records == 2000
 
 
 def a_table(texts, rows=400, columns=3):

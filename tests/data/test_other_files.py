@@ -158,12 +158,17 @@ def test_what_a_small_file_unfolds_to_does_not_fill_the_memory(tmp_path):
 @pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
 def test_a_value_that_is_too_long_is_refused(tmp_path, kind):
     texts = ["x" * 5000, "y", " y"]
-    path = written(tmp_path, kind, pandas.DataFrame({"a": texts}))
+    path = written(tmp_path, kind, pandas.DataFrame({"a": texts, "b": ["u", "v", "u"]}))
     if kind == "arff":
-        path.write_text("@relation r\n@attribute a string\n@data\n" + "\n".join(texts) + "\n")
-    where = "line 4: field 1 has" if kind == "arff" else "column 'a' has a value of"
-    with pytest.raises(InputError, match=rf"{where} 5,000 bytes, but (names and )?states have at most 4,096"):
+        rows = "".join(f"{text},u\n" for text in texts)
+        path.write_text(f"@relation r\n@attribute a string\n@attribute b {{u, v}}\n@data\n{rows}")
+    sentence = (
+        r"column 'a' has a value of 5,000 bytes in row 1 of the data, .*: shorten it, or leave the column out with"
+    )
+    with pytest.raises(InputError, match=sentence) as caught:
         extbnsl.read_data(path)
+    assert caught.value.names == ("a",)
+    assert extbnsl.read_data(path, drop="a").names == ("b",)
 
 
 def test_texts_of_a_parquet_file_lose_their_blanks(tmp_path):
