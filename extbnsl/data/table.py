@@ -59,7 +59,8 @@ class ColumnCodes:
             codes = np.fromiter(map(self._code_of.__getitem__, fields), np.int32, len(fields))
         if len(self._code_of) > texts:
             new = len(self._code_of) - texts
-            self._text_bytes += new * TEXT_BYTES + min(new * longest, int(lengths.sum()))
+            of_texts = new * longest if longest <= LONGEST_FIELD else min(new * longest, int(lengths.sum()))
+            self._text_bytes += new * TEXT_BYTES + of_texts
             wide = narrowest(len(self._code_of))
             if wide != self._dtype:
                 self._codes = bytearray(np.frombuffer(self._codes, self._dtype).astype(wide).data)
