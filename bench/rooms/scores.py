@@ -1,5 +1,8 @@
 """Counting joint entropies, and determinants."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from bench import inputs
@@ -14,7 +17,7 @@ from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores import tallies
 from extbnsl.scores.counting import CountingTable, count, counting_space
-from extbnsl.scores.determinants import Moments, determine, moments, unexplained
+from extbnsl.scores.determinants import Moments, determine, least_left, moments, unexplained
 
 
 def _count(records: int, states: int, tiny: bool) -> Work:
@@ -55,18 +58,19 @@ def _determine(tiny: bool) -> Work:
     return Work(determine, [(size, 0, places, binomials, _moments(n), np.empty(most))], most)
 
 
-def _unexplained(tiny: bool) -> Work:
-    """What sets of five parents leave of a continuous variable."""
+def _by_factor(kernel: Callable[..., None], tiny: bool) -> Work:
+    """What sets of five parents leave of a continuous variable, or of each other too."""
     n, most = 40, 10 if tiny else 20_000
     rng = np.random.default_rng(0)
     varsets = np.array([pack(1 + rng.permutation(n - 1)[:5], n) for _ in range(most)])
     factor = np.ascontiguousarray(np.linalg.cholesky(_moments(n).matrix))
-    return Work(unexplained, [(0, varsets, factor, inputs.GO_ON, np.empty(most))], most)
+    return Work(kernel, [(0, varsets, factor, inputs.GO_ON, np.empty(most))], most)
 
 
 BENCHMARKS = (
     Benchmark("scores.determinants.determine", "varset", _determine),
-    Benchmark("scores.determinants.unexplained", "varset", _unexplained),
+    Benchmark("scores.determinants.unexplained", "varset", partial(_by_factor, unexplained)),
+    Benchmark("scores.determinants.least_left", "varset", partial(_by_factor, least_left)),
     Benchmark("scores.counting.count", "varset", lambda tiny: _count(2000, 2, tiny)),
     Benchmark("scores.counting.count/states", "varset", lambda tiny: _count(1000, 5, tiny)),
     Benchmark("scores.tallies.fill", "varset", lambda tiny: _fill("bdeu", tiny)),

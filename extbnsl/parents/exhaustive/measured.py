@@ -34,7 +34,7 @@ MOST_SETS = 256  # of columns, that are looked through for those that are regula
 MOST_PRODUCTS = 1 << 33  # of numbers, that this takes
 MOST_TOLD = 3  # sets of columns that determine each other
 _FEWER = Mention("max-parents")
-LESS = f"less than {LEAST_SHARE:g} of the variance of one is left"
+LITTLE_LEFT = f"less than {LEAST_SHARE:g} of the variance of one is left"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Standardised:
                 name, parents = self.names[child], [self.names[p] for p in must]
                 raise InputError(
                     f"{self.source}: '{name}' must have {listed(parents)} as {'parents' if must[1:] else 'a parent'}, "
-                    f"and together they determine each other ({LESS}), so that no Gaussian fits the family",
+                    f"and together they determine each other ({LITTLE_LEFT}), so that no Gaussian fits the family",
                     names=[name, *parents],
                     advice=("leave one of these arcs out of ", Mention("required"), " and the knowledge"),
                 )
@@ -122,7 +122,7 @@ class Standardised:
             if len(members) < self.records:  # else it is no wonder
                 names = [self.names[v] for v in members]
                 no = "neither is a parent of the other" if len(names) == 2 else "no family has all of them"
-                what = f"Columns {listed(names)} determine each other ({LESS}): {no}; leave one out"
+                what = f"Columns {listed(names)} determine each other ({LITTLE_LEFT}): {no}; leave one out"
                 told.append(Sentence(what, dropped(names[-1:]), "."))
         return tuple(told)
 
