@@ -56,6 +56,7 @@ PROBLEMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "made15 k2": ("made15.csv", ("--score", "k2", "--max-parents", "4")),
     "made15 static": ("made15.csv", STATIC),
     "made20 static": ("made20.csv", STATIC),
+    "wdbc 25 static": ("wdbc25.csv", (*STATIC, "--max-parents", "2")),
     "wdbc 22 static": ("wdbc22.csv", STATIC),
     "made20 qnml": ("made20.csv", ("--score", "qnml", "--max-parents", "3")),
 }
@@ -69,8 +70,9 @@ def write_problems(folder: Path) -> None:
         np.savetxt(folder / f"{name}.csv", table, fmt="%d", delimiter=",", header=names, comments="")
     for file in EXAMPLES.glob("*.csv"):
         (folder / file.name).write_bytes(file.read_bytes())
-    rows = [line.split(",")[:22] for line in (EXAMPLES / "wdbc.csv").read_text().splitlines()]
-    (folder / "wdbc22.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    for columns in (22, 25):
+        rows = [line.split(",")[:columns] for line in (EXAMPLES / "wdbc.csv").read_text().splitlines()]
+        (folder / f"wdbc{columns}.csv").write_text("".join(",".join(row) + "\n" for row in rows))
 
 
 def told(folder: Path, *arguments: str) -> dict:

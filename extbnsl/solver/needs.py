@@ -126,12 +126,13 @@ class Trial:
         guessed = float(self.forecast.edges[self.forecast.seen - 1 :].sum())
         return self.seconds + 1e-9 * (guessed * self.edge_ns + self.spilled(budgets) * SPILL_NS)
 
-    def disk(self, budgets: Granted) -> float:
-        """Bytes of its files at their peak: none if all stays in memory and the search is too short for a checkpoint.
+    def disk(self, budgets: Granted, seconds: float | None = None) -> float:
+        """Bytes of its files at their peak: none if all stays in memory and the search is too short for a checkpoint,
+        should it take so many seconds; by default those that are expected.
 
         Otherwise all nodes that are still needed are in files, and what the last checkpoint needs of an earlier layer.
         """
-        committed = self.search_seconds(budgets) > COMMIT_SECONDS
+        committed = (self.search_seconds(budgets) if seconds is None else seconds) > COMMIT_SECONDS
         if self.forecast is None or (self.fits(budgets) and not committed):
             return 0.0
         earlier = (NODE_BYTES - ANCESTOR_BYTES) * float(self.forecast.nodes.max()) if committed else 0.0
@@ -179,8 +180,13 @@ class Estimate:
     def disk(self) -> float:
         """Bytes of files at their peak; components are searched one after the other, beside the local scores if the
         solve is long enough for a checkpoint."""
-        scores = SCORE_BYTES * self.counting.families if self.time > COMMIT_SECONDS else 0.0
-        return scores + max([0.0, *(trial.disk(self.budgets) for trial in self.trials)])
+        return self._disk(self.time)
+
+    def _disk(self, seconds: float) -> float:
+        """Bytes of files at their peak, should the solve take so long."""
+        scores = SCORE_BYTES * self.counting.families if seconds > COMMIT_SECONDS else 0.0
+        searches = seconds - self.seconds if seconds > self.time else None
+        return scores + max([0.0, *(trial.disk(self.budgets, searches) for trial in self.trials)])
 
     @property
     def search_seconds(self) -> float:
@@ -224,7 +230,7 @@ class Estimate:
         """The least and the most bytes of files at their peak; a solve never takes more than is granted."""
         if not self.complete:
             return 0.0, float(self.budgets.disk)
-        return self.disk / self.doubt, self.disk * self.doubt
+        return self.disk / self.doubt, self._disk(self.time_range[1]) * self.doubt
 
 
 def whole_lattice(variables: int) -> float:
