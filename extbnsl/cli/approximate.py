@@ -2,7 +2,8 @@
 
 import argparse
 
-from extbnsl.cli import options, resume
+from extbnsl.cli import options
+from extbnsl.cli.begin import begin_or_go_on
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.solver.methods import ApproximateMethods
@@ -44,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
-    return resume.begin_or_go_on(given, *asked(given))
+    return begin_or_go_on(given, *asked(given))
 
 
 def asked(given: argparse.Namespace) -> tuple[ApproximateMethods, None]:

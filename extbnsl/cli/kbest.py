@@ -2,7 +2,8 @@
 
 import argparse
 
-from extbnsl.cli import options, resume
+from extbnsl.cli import options
+from extbnsl.cli.begin import begin_or_go_on
 from extbnsl.core.options import Options, declared
 from extbnsl.kbest.scope import ALL, KEEPS_ONE, MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import RANKING_METHODS, methods_named
@@ -52,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Find the networks, write and print them; the exit code."""
-    return resume.begin_or_go_on(given, *asked(given))
+    return begin_or_go_on(given, *asked(given))
 
 
 def asked(given: argparse.Namespace) -> tuple[Options, Scope]:

@@ -18,7 +18,9 @@ from extbnsl.core.figures import format_time
 from extbnsl.core.options import Options, declared
 from extbnsl.files.manifest import (
     APPROXIMATE,
+    BOOTSTRAP,
     DONE,
+    K_BEST,
     NOT_READ,
     Manifest,
     Remembered,
@@ -27,13 +29,14 @@ from extbnsl.files.manifest import (
 )
 from extbnsl.files.names import MANIFEST, TEXT_LOG
 from extbnsl.files.store import check_scratch
+from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.reading import claim_in, damage_told, network_written
-from extbnsl.run.directory import RunDirectory, is_run, reopen, tidy
+from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
-from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
 
 EPILOG = """\
@@ -48,6 +51,7 @@ replaced at the end, and so is the FILE of solve --plot.
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
+SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
 
 
@@ -73,19 +77,6 @@ def run(given: argparse.Namespace) -> int:
             left = "give it more time with --time-limit" if more else "there is nothing left to do"
             return _tell_finished(run, document, given, f"The run in {run.path} is finished; {left}.")
         return _go_on(run, read_manifest(run.path), given, interrupts)
-
-
-def begin_or_go_on(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
-    """Make the run that a command asks for, or with --resume go on with it if it was begun, and write and print what
-    comes of it; the exit code."""
-    if given.resume and not session.is_resumable(methods):
-        raise InputError(f"{given.method} has no checkpoints to go on from: leave it out.", option="resume")
-    if given.resume and given.overwrite:
-        raise InputError("goes on with a run, and --overwrite replaces it: give one of them.", option="resume")
-    if given.resume and is_run(session.run_folder(given)):
-        return go_on_with(session.run_folder(given), given, methods, scope)
-    with session.new_run(given, methods, scope) as begun:
-        return session.solve_in(*begun, given)
 
 
 def go_on_with(path: Path, given: argparse.Namespace, methods: Options, scope: Any) -> int:
@@ -189,7 +180,7 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
         left = max(LEAST_SECONDS, state.seconds_left or 0.0)
         budgets = replace(budgets, time_limit=budgets.time_limit or left)
     scope = None
-    if of := session.SCOPES.get(state.kind):
+    if of := SCOPES.get(state.kind):
         scope = believed(run.path, "state.scope", lambda: decode(of, of.completed(state.scope)))
     compress = bool(getattr(given, "compress", False) or before.get("compress"))
     granted = {name: getattr(budgets, name) for name in AS_BEFORE} | {"compress": compress}

@@ -34,7 +34,6 @@ from extbnsl.files.manifest import (
     read_manifest,
 )
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
-from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets, give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from extbnsl.results.result import Result
     from extbnsl.solver.opening import Request
 
-SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 STOPPED = 10  # the exit code of what can go on
 SELDOM_PROVED = 250  # of which networks are proved now and then
 MOST_LAYERS = 500  # that a result has
@@ -115,8 +113,9 @@ def is_resumable(methods: Options) -> bool:
 
 def kind_of(methods: Options, scope: Any) -> str:
     """The kind of a run that is asked for this, by these methods."""
-    of_scope = next((kind for kind, of in SCOPES.items() if isinstance(scope, of)), SOLVE)
-    return APPROXIMATE if isinstance(methods, ApproximateMethods) else of_scope
+    if isinstance(methods, ApproximateMethods):
+        return APPROXIMATE
+    return SOLVE if scope is None else BOOTSTRAP if isinstance(scope, Resamples) else K_BEST
 
 
 def _too_many(variables: int, source: str) -> tuple[str, ...]:

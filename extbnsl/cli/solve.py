@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from extbnsl.cli import options, resume
+from extbnsl.cli import options
+from extbnsl.cli.begin import begin_or_go_on
 from extbnsl.core.options import Options, declared
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
@@ -53,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
         from extbnsl.cli.plot import check_drawing
 
         check_drawing(given.plot, given.overwrite, "--plot")
-    return resume.begin_or_go_on(given, *asked(given))
+    return begin_or_go_on(given, *asked(given))
 
 
 def asked(given: argparse.Namespace) -> tuple[Options, Resamples | None]:

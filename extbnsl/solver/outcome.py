@@ -160,7 +160,8 @@ def concluded(run: Opened[Any], solution: Solution, stopped: str | None) -> Resu
         result,
         status=solution.status,
         seed=run.context.methods.seed,
-        stats=_stats_of(solution, commits) | {key: result.stats[key] for key in ("parameters", "empty_cost")},
+        stats=_stats_of(solution, commits)
+        | {"parameters": result.stats["parameters"], "empty_cost": result.stats["empty_cost"]},
         options=run.asked.options(run.granted),
         local_scores=scores,
         certificate=_certificate(scores.names, solution),

@@ -24,9 +24,10 @@ class Pace:
     """
 
     def __init__(self, limits: NDArray[np.int64], largest: int, clock: Callable[[], float] = cpu_clock) -> None:
-        n, self._clock, self._since = limits.size, clock, clock()
-        free = [int((limits < size).sum()) for size in range(largest + 1)]
-        self._possible = [math.comb(n, size + 1) - math.comb(free[size], size + 1) for size in range(largest + 1)]
+        self._clock, self._since, self._possible = clock, clock(), list[int]()
+        for size in range(largest + 1):
+            free = int((limits < size).sum())
+            self._possible.append(math.comb(limits.size, size + 1) - math.comb(free, size + 1))
         self._needed: dict[int, int] = {}
         self._spent: dict[int, float] = {}
         self._told = 0.0
@@ -47,25 +48,25 @@ class Pace:
         step = min(step, len(steps) - 1)
         within = (sum(steps[:step]) + part * steps[step]) / sum(steps)
         weights = self._weights()
-        done, whole = sum(weights[:size]) + within * weights[size], sum(weights)
+        done, whole = float(weights[:size].sum() + within * weights[size]), float(weights.sum())
         self._told = max(self._told, min(1.0, done / whole) if whole else 0.0)
         return self._told
 
-    def _weights(self) -> list[float]:
+    def _weights(self) -> NDArray[np.float64]:
         """What each size takes, in CPU seconds once any is known."""
-        last, counts = len(self._possible) - 1, self._counts()
-        known = [size for size, spent in self._spent.items() if spent >= LEAST_SECONDS and counts[size]]
-        at, each, growth = 0, 1.0, GROWTH
-        if known:
-            at = known[-1]
-            each = self._spent[at] / counts[at]
-            if len(known) > 1 and (before := self._spent[known[-2]] / counts[known[-2]]):
-                growth = min(MOST_GROWTH, max(1.0, each / before))
-        weights = [count * each * growth ** (size - at) for size, count in enumerate(counts)]
-        weights[last] *= sum(STEPS[:LAST_STEPS]) / sum(STEPS)
-        return [self._spent.get(size, weight) if known else weight for size, weight in enumerate(weights)]
+        counts, at, each, growth = self._counts(), -1, 1.0, GROWTH
+        for size, spent in self._spent.items():
+            if spent >= LEAST_SECONDS and counts[size]:
+                before, each = each, spent / counts[size]
+                growth = GROWTH if at < 0 else min(MOST_GROWTH, max(1.0, each / before))
+                at = size
+        weights = counts * each * growth ** (np.arange(counts.size) - max(0, at))
+        weights[-1] *= sum(STEPS[:LAST_STEPS]) / sum(STEPS)
+        if at >= 0:
+            weights[list(self._spent)] = list(self._spent.values())
+        return weights
 
-    def _counts(self) -> list[float]:
+    def _counts(self) -> NDArray[np.float64]:
         """How many varsets each size needs."""
         found, share, trend = [], 1.0, 1.0
         for size, possible in enumerate(self._possible):
@@ -75,4 +76,4 @@ class Pace:
             else:
                 share *= trend
             found.append(share * possible)
-        return found
+        return np.array(found)
