@@ -88,6 +88,7 @@ def add_judge(parser: argparse.ArgumentParser, metavar: str, text: str, optional
     parser.set_defaults(score=None)
     options.add_options(parser, declared(Budgets), "disk", "time_limit", "threads")
     options.add_data(parser)
+    options.add_shared(parser, "--training")
 
 
 def judge_of(given: argparse.Namespace) -> Judge:
@@ -100,7 +101,9 @@ def judge_of(given: argparse.Namespace) -> Judge:
         told = [f"--{name.replace('_', '-')}" for name in chosen(own | {"score": given.score, "ess": given.ess})]
         if told:
             raise InputError(f"{given.data} is a run, which has its own {', '.join(told)}; leave that out.")
-        return judge_in(path)
+        return judge_in(path, given.training)
+    if given.training is not None:
+        raise InputError(f"--training is for runs, and {given.data} has its own records; leave it out.")
     claim = Claim(score=given.score or Claim.score, ess=given.ess)
     score_named(claim.score, claim.ess)
     budgets = options.options_of(Budgets, given)

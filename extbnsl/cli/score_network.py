@@ -70,7 +70,10 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
     if training is None and options.is_standard_input(file):
         raise InputError(f"{result} was made of standard input, which has ended: give its data by --training.")
     if training is None:
-        check_given(file)
+        try:
+            check_given(file)
+        except InputError as error:
+            raise InputError(f"{error} If the data of {result} are elsewhere, give them by --training.") from error
     score = score_told(document, result)
     problem, _ = read_problem(file, data_options_of(document, result), Budgets(), True, score)
     provenance = document.get("provenance")

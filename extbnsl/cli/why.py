@@ -106,7 +106,7 @@ def _table(network: "Network", found: Sequence["Reason"], pair: Sequence[int]) -
     of_all = len(pair) == 1
     if of_all and not present:
         yield wrapped(f"No arc joins {network.names[pair[0]]} with another variable.")
-    head = ("arc", "", "gain", "price", "the cost rises by", "parameters", "")
+    head = ("arc", "", "gain", "price", "with - without", "parameters", "")
     rows = [head]
     for one in (*present, *(absent[:MOST] if of_all else absent)):
         there = "there" if one.present else "not there"

@@ -32,11 +32,13 @@ class Structure:
         """The same network over these variables, which `source` has, in their order; InputError if they are others."""
         unknown = [name for name in self.network.names if name not in set(names)]
         lacking = [name for name in names if name not in set(self.network.names)] if self.whole else []
-        for own, one, other in ((unknown, self.source, source), (lacking, source, self.source)):
+        alone = "; a table of arcs (.csv) need not name those without arcs"
+        for own, one, other, more in ((unknown, self.source, source, ""), (lacking, source, self.source, alone)):
             if own:
                 told = f"the variable{'s' if len(own) > 1 else ''} {listed(own)}"
                 raise InputError(
-                    f"{one} has {told}, which {other} lacks: networks and data have the same variables.", names=own
+                    f"{one} has {told}, which {other} lacks: networks and data have the same variables{more}.",
+                    names=own,
                 )
         return Network.from_names(names, self.network.parents_by_name())
 

@@ -177,8 +177,9 @@ class Deadline:
     by: Callable[[], float] = clock
 
     @classmethod
-    def after(cls, seconds: float | None, by: Callable[[], float] = clock) -> "Deadline":
-        """The moment `seconds` from now by this clock; None is no limit."""
+    def after(cls, seconds: float | None, by: Callable[[], float] | None = None) -> "Deadline":
+        """The moment `seconds` from now by this clock, or by the wall's; None is no limit."""
+        by = by or clock
         return cls() if seconds is None else cls(by() + seconds, by)
 
     def remaining(self) -> float:

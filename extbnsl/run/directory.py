@@ -28,9 +28,11 @@ import itertools
 import os
 import shlex
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
+from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.sentences import Mention
 from extbnsl.files import manifest as manifests
@@ -145,6 +147,9 @@ class RunDirectory:
                 (self.path / MANIFEST).unlink(missing_ok=True)
                 (self.path / LOCK).unlink()
                 self.path.rmdir()
+        elif stopped and self.is_kept and self._asked is not None:
+            self._asked = replace(self._asked, state=replace(self._asked.state, status=INTERRUPTED))
+            self._keep()
         for descriptor in (*self._logs.values(), self._lock):
             os.close(descriptor)
 

@@ -490,7 +490,9 @@ def test_a_stop_before_any_event_leaves_a_run_that_starts_again(capsys, solving,
     assert (code, out) == (130, "")
     assert err.splitlines()[-1] == "extbnsl: Interrupted while starting; 'extbnsl resume data.run' starts again."
     assert sorted(os.listdir("data.run")) == ["lock", "manifest.json"]
-    assert "extbnsl resume data.run" in run(capsys, "status", "data.run")[1]
+    told = run(capsys, "status", "data.run")[1]
+    assert "stopped: interrupted" in told
+    assert "extbnsl resume data.run" in told
     asked = []
 
     def take(request, **_):

@@ -99,7 +99,7 @@ def test_local_scores(capsys):
         (["cost", "[a|b][b|a][c][d]", "data.csv"], "has the cycle"),
         (["cost", CHAIN, "nothing.csv"], "nothing.csv"),
         (["cost", CHAIN, "data.csv", "--score", "gaussian-bic", "--ess", "2"], "no equivalent sample size"),
-        (["compare", CHAIN, "[a][b]"], "lacks: networks and data have the same variables"),
+        (["compare", CHAIN, "[a][b]"], "same variables; a table of arcs (.csv) need not name those without"),
         (["compare", CHAIN, "nothing"], "nothing is no network"),
         (["why", "nothing", "a"], "nothing"),
     ],
@@ -113,6 +113,16 @@ def test_what_cannot_be_judged_is_refused_in_a_sentence(capsys, arguments, sente
 def test_a_run_has_its_own_data_and_score(capsys, solved_run):
     for given in (["--score", "k2"], ["--missing", "drop"]):
         assert f"r is a run, which has its own {given[0]}; leave that out." in fails(capsys, "cost", CHAIN, "r", *given)
+
+
+def test_the_data_of_a_run_may_be_elsewhere(capsys, solved_run):
+    there = run(capsys, "cost", CHAIN, "r")[1]
+    Path("data.csv").rename("moved.csv")
+    assert "If the data of r are elsewhere, give them by --training." in fails(capsys, "cost", CHAIN, "r")
+    assert run(capsys, "cost", CHAIN, "r", "--training", "moved.csv") == (0, there, "")
+    assert run(capsys, "compare", CHAIN, COSTLY, "r", "--training", "moved.csv")[0] == 0
+    told = fails(capsys, "cost", CHAIN, "moved.csv", "--training", "moved.csv")
+    assert told == "extbnsl: --training is for runs, and moved.csv has its own records; leave it out.\n"
 
 
 def test_two_networks_are_compared(capsys, solved_run):

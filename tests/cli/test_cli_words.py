@@ -109,7 +109,7 @@ def test_what_is_proved_before_any_search_is_said_so(capsys):
     )
     assert not re.search(r"^search:|^ +Layer ", log, re.MULTILINE)
     assert run(capsys, "plot", "proved.run")[2] == (
-        "extbnsl: proved.run was proved before any search: there are no layers to draw.\n"
+        "extbnsl: proved.run was proved before any search: there are no layers to draw; --network draws the network.\n"
     )
 
 

@@ -29,14 +29,17 @@ def data(tmp_path_factory):
     return path
 
 
+def begun(run):
+    return json.loads((run / MANIFEST).read_text())["state"]
+
+
 def state(run):
-    state = json.loads((run / MANIFEST).read_text())["state"]
-    return {**state, **state["standing"]}
+    return {**begun(run), **begun(run)["standing"]}
 
 
 def committed(run):
     """What the best network costs of which the checkpoint knows, and the seconds that it says are used."""
-    if not (run / MANIFEST).exists():
+    if not (run / MANIFEST).exists() or begun(run)["standing"] is None:
         return math.inf, 0.0
     known = state(run)
     return math.inf if known["upper_bound"] is None else known["upper_bound"], known["used"]

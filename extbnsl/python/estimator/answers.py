@@ -96,7 +96,7 @@ def pandas_frame(data: Any, index: Any = None, columns: Any = None) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise InputError("What is a data frame for a data frame needs pandas: pip install pandas.") from error
+        raise InputError("A data frame is answered by a data frame, which needs pandas: pip install pandas.") from error
     return pandas.DataFrame(data, index=index, columns=columns)
 
 
