@@ -77,7 +77,9 @@ def _layers(run: Path) -> list[dict[str, int]]:
     layers = read_layers(run)
     if not layers:
         if (finished_result(run) or {}).get("status") == OPTIMAL:
-            raise InputError(f"{run} was proved before any search: there are no layers to draw; --network draws the network.")
+            raise InputError(
+                f"{run} was proved before any search: there are no layers to draw; --network draws the network."
+            )
         raise InputError(f"{run / EVENTS_LOG} has no finished layer in it; there is nothing to draw.")
     return layers
 

@@ -56,7 +56,7 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
         reads.append(how)
     now = settled(looked)
     found = [_row(*each, wanted) for each in zip(looked, now, marked, reads, strict=True)] + list(map(_weights, times))
-    refused = [*faults, *_refusals(looked, wanted)]
+    refused = [*faults, *_refusals(looked, marked, wanted)]
     notes = _notes(looked, now, refused, [row.name for row in found], wanted)
     for note in notes:
         for j in note.columns:
@@ -117,11 +117,12 @@ def _notes(
     )
 
 
-def _refusals(looked: Sequence[Looked], wanted: Treatment) -> list[Remark]:
-    """Remarks on all that a solve refuses the columns for."""
+def _refusals(looked: Sequence[Looked], marked: Sequence[Column], wanted: Treatment) -> list[Remark]:
+    """Remarks on all that a solve refuses the columns for; marked: the same with all records, as it asks of those too
+    that have the weight 0 whether they lack values."""
     columns = [one.column for one in looked]
     remarks = refusals(looked, are_numbers(columns))
-    lacking = tuple(column.name for column in columns if (column.codes < 0).any())
+    lacking = tuple(column.name for column in marked if (column.codes < 0).any())
     if lacking and wanted.missing == "refuse":
         lack = "lack values" if len(lacking) > 1 else "lacks values"
         advice = ("use ", asking("missing", "drop"), " or ", asking("missing", "state"))

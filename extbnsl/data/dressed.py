@@ -148,6 +148,22 @@ def dress_of(column: Column, rows: NDArray[np.int64] | None = None) -> Dressed |
     return Dressed(found, fractions) if found else None
 
 
+def unsettled(dressed: Dressed, writing: Writing) -> Dressed:
+    """What keeps a column from being one of numbers, without what the user has settled already; all of it if nothing
+    else is left."""
+    is_settled = {
+        Mark.DECIMAL: writing.decimal == ",",
+        Mark.THOUSANDS: writing.thousands is not None,
+        Mark.BOUND: writing.below is not None,
+    }
+    marks = tuple(
+        dress
+        for dress in dressed.marks
+        if not is_settled.get(dress.mark, dress.mark is Mark.UNIT and {*dress.texts} <= {*writing.units})
+    )
+    return dressed._replace(marks=marks or dressed.marks)
+
+
 def are_dates(texts: Sequence[str]) -> bool:
     """Whether all texts are dates or times, such as 2024-01-31, 31.1.2024, 1/31/24 12:30, or 12:30."""
     return bool(texts) and all(map(_compiled(_DATE_OR_TIME).fullmatch, texts))

@@ -102,9 +102,10 @@ def look(column: Column, wanted: Treatment, rows: NDArray[np.int64] | None = Non
     own = wanted.rules.get(column.name)
     is_asked = len(column.values) > PLAIN_STATES or bool(wanted.rules)
     if column.numbers is None and not is_kept and is_asked and has_digits(column):
-        from extbnsl.data.dressed import dress_of
+        from extbnsl.data.dressed import dress_of, unsettled
 
-        dressed = dress_of(column, rows)
+        found = dress_of(column, rows)
+        dressed = found and unsettled(found, wanted.writing)
     rule = None if is_kept else own or _plain(wanted.rules.get(None), column, dressed)
     return Looked(column, is_wanted, rule, dressed, rows)
 

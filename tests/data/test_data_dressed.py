@@ -187,6 +187,14 @@ def test_all_that_is_wrong_is_told_at_once(read):
     assert data.treated == {"a": "decimal comma; mean", "b": "decimal comma; mean", "c": "mg; mean"}
 
 
+def test_what_is_said_already_is_not_asked_for_again(read):
+    texts = [f"{10 * k + 3},{k:02d}" for k in range(1, 60)] + [f"{k}.5x!" for k in range(4)]
+    assert "decimal comma" in str(refusal(read, {"a": texts}))
+    told = str(refusal(read, {"a": texts}, decimal=","))
+    assert "decimal comma" not in told
+    assert "write numbers alike" in told
+
+
 @pytest.mark.parametrize("rule", ["mean", "a=quantile:3", "paper", "a=paper"])
 def test_rules_do_not_cut_such_texts(read, rule):
     error = refusal(read, {"a": COMMAS, "b": ["0", "1"] * 20}, discretise=rule)

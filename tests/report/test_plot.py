@@ -56,7 +56,8 @@ def test_a_run_that_was_proved_before_any_search_says_so(tmp_path, capsys):
     (path / "result.json").write_text(json.dumps({"status": "optimal", "cost": 1.0}))
     assert main(["plot", str(path)]) == 30
     said = capsys.readouterr().err
-    assert said == f"extbnsl: {path} was proved before any search: there are no layers to draw; --network draws the network.\n"
+    told = "was proved before any search: there are no layers to draw; --network draws the network."
+    assert said == f"extbnsl: {path} {told}\n"
 
 
 def test_a_log_without_layers_is_refused(tmp_path, capsys):
