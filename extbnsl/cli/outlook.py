@@ -234,14 +234,19 @@ def _disk(estimate: Estimate) -> str:
     return f"about {format_size(estimate.disk)}; {grants}" if estimate.disk else "none"
 
 
+def _span(least: float, most: float) -> str:
+    """A range of seconds; one figure where both ends look the same."""
+    return " to ".join(dict.fromkeys(map(format_span, (least, most))))
+
+
 def _time(estimate: Estimate) -> str:
     least, most = estimate.time_range
-    computed = " to ".join(map(format_span, estimate.cpu_range)) + " of CPU time"
+    computed = f"{_span(*estimate.cpu_range)} of CPU time"
     if math.isinf(most):
         return f"at least {format_span(least)}, and there is no telling how much more"
     if not estimate.complete:
-        return f"{format_span(least)} to {format_span(most)} ({computed}): nobody saw how much is pruned"
-    between = f" ({format_span(least)} to {format_span(most)}; {computed})"
+        return f"{_span(least, most)} ({computed}): nobody saw how much is pruned"
+    between = f" ({_span(least, most)}; {computed})"
     searched = [(trial.forecast.edges.sum(), trial.edge_ns) for trial in estimate.trials if trial.forecast is not None]
     count, edge_ns = max(searched, default=(0.0, 0.0))
     threads = estimate.budgets.threads
