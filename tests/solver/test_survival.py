@@ -32,6 +32,7 @@ import extbnsl.files.arrays
 import extbnsl.files.manifest
 import extbnsl.files.shelf
 import extbnsl.machine.budgets
+import extbnsl.machine.workers
 import extbnsl.proof.commits
 import extbnsl.proof.guide
 import extbnsl.proof.prove
@@ -509,12 +510,13 @@ def test_stopped_again_and_again_the_run_makes_progress(tmp_path, polls):
 @pytest.mark.slow
 def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch):
     monkeypatch.setattr(extbnsl.machine.budgets, "clock", Ticks())
+    monkeypatch.setattr(extbnsl.machine.workers, "POLL_SECONDS", 60.0)  # who waits longer looks no more often
     dataset = problem(29)
     (tmp_path / "undisturbed").mkdir()
     expected = outcome(session(tmp_path / "undisturbed", dataset, lower_bound="static"))
     (tmp_path / "limited").mkdir()
     sessions = 0
-    while (result := session(tmp_path / "limited", dataset, lower_bound="static", time_limit=0.02)).status != "optimal":
+    while (result := session(tmp_path / "limited", dataset, lower_bound="static", time_limit=22.0)).status != "optimal":
         assert result.status == "time_limit"
         sessions += 1
         assert sessions < 20
@@ -523,13 +525,14 @@ def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch)
 
 
 class Ticks:
-    """A clock that goes on by a millisecond when somebody looks at it: the load of the machine does not count."""
+    """A clock that goes on by a second when somebody looks at it: the load of the machine does not count, and no sum of
+    seconds is rounded."""
 
     def __init__(self):
         self._looks = itertools.count()
 
     def __call__(self):
-        return next(self._looks) / 1000
+        return float(next(self._looks))
 
 
 def test_with_no_time_left_there_is_still_the_result_of_before(dataset, undisturbed, tmp_path):
