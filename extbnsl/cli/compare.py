@@ -45,9 +45,9 @@ def run(given: argparse.Namespace) -> int:
     """Print how they differ; the exit code."""
     from extbnsl.networks.comparing import compared
     from extbnsl.networks.families import network_cost
-    from extbnsl.results.structures import read_judged, together
+    from extbnsl.results.structures import structure_given, together
 
-    first, second = read_judged(given.first).structure, read_judged(given.second).structure
+    first, second = structure_given(given.first), structure_given(given.second)
     own, other = together(first, second)
     found, costs = compared(own, other), dict[str, Any]()
     if given.data is not None:

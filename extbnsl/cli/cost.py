@@ -39,9 +39,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print what the network costs; the exit code."""
     from extbnsl.networks.families import network_cost
-    from extbnsl.results.structures import read_judged
+    from extbnsl.results.structures import structure_given
 
-    structure = read_judged(given.network).structure
+    structure = structure_given(given.network)
     judge = judging.judge_of(given)
     network = structure.over(judge.problem.names, judge.source)
     found = network_cost(network, judge.problem, judge.claim)

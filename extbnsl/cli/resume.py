@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import AS_BEFORE, absolute, is_standard_input, read_problem
@@ -24,6 +24,7 @@ from extbnsl.files.manifest import (
     NOT_READ,
     Manifest,
     Remembered,
+    RunState,
     believed,
     read_manifest,
 )
@@ -39,6 +40,9 @@ from extbnsl.run.status import can_go_on, finished_result
 from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
 
+if TYPE_CHECKING:
+    from extbnsl.solver.opening import Request
+
 EPILOG = """\
 Resumes a run of solve, kbest or approximate that was stopped or killed where
 it stopped; of solve and kbest, the networks and the proof will be what an
@@ -51,8 +55,8 @@ replaced at the end, and so is the FILE of solve --plot.
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
-SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
+SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -88,14 +92,13 @@ def go_on_with(path: Path, given: argparse.Namespace, methods: Options, scope: A
 
     with Interrupts() as interrupts, reopen(path) as run:
         budgets, how = options.options_of(Budgets, given), options.data_options(given)
-        problem, _ = read_problem(given.data, how, budgets, given.quiet, given.score)
+        problem, read = read_problem(given.data, how, budgets, given.quiet, given.score)
         place, kind = Place(run.path, remember=options.remembered(given)), session.kind_of(methods, scope)
         asked = Request(problem, options.claim_of(given), methods, budgets, place, scope, kind)
         document = finished_result(path)
         if document is None or (path / MANIFEST).exists():
             manifest = read_manifest(path)
-            if manifest.state.digest != NOT_READ:
-                asked.check_same(manifest.state)
+            asked.check_same(_as_read(path, manifest.state, asked, how))
         elif problem.fingerprint != document["provenance"]["data_digest"] or claim_in(document) != asked.claim:
             raise RunDirectoryError(f"The run in {path} had other data, or another question; start a new run.")
         again = argparse.Namespace(**vars(given) | {"data": Path(given.data), "run": path})
@@ -103,7 +106,23 @@ def go_on_with(path: Path, given: argparse.Namespace, methods: Options, scope: A
             again.time_limit = None  # what is left of its time
         if document is not None:
             return _tell_finished(run, document, again, f"The run in {path} is finished; there is nothing left to do.")
-        return _go_on(run, manifest, again, interrupts)
+        return _go_on(run, manifest, again, interrupts, (problem, read.spent))
+
+
+def _as_read(path: Path, state: RunState, asked: "Request", how: Mapping[str, Any]) -> RunState:
+    """The state of a run; of one that was stopped before it had read its problem, with the problem that it would have
+    read. RunDirectoryError if that was to be read in another way."""
+    if state.digest != NOT_READ:
+        return state
+    from extbnsl.data.treatment import chosen
+
+    before = {} if state.run is None else chosen(state.run.data_options)
+    if before != chosen(how):
+        raise RunDirectoryError(
+            f"The run in {path} was begun with other options of the data; resume it with these, or start a new run."
+        )
+    knowledge = state.claim.knowledge.over(asked.problem.names)
+    return replace(state, digest=asked.problem.fingerprint, claim=replace(state.claim, knowledge=knowledge))
 
 
 def _tell_finished(run: RunDirectory, document: Mapping[str, Any], given: argparse.Namespace, sentence: str) -> int:
@@ -156,7 +175,14 @@ def _write_networks(
         run.write(other_files(run.path, document, problem if isinstance(problem, Data) else None))
 
 
-def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, interrupts: Interrupts) -> int:
+def _go_on(
+    run: RunDirectory,
+    manifest: Manifest,
+    given: argparse.Namespace,
+    interrupts: Interrupts,
+    read: tuple[Any, float] | None = None,
+) -> int:
+    """Go on with a run; the exit code. read: its problem, and how many seconds reading it took, if that is done."""
     state = manifest.state
     remembered = state.run
     if remembered is None:
@@ -173,7 +199,10 @@ def _go_on(run: RunDirectory, manifest: Manifest, given: argparse.Namespace, int
     before = remembered.budgets
     kept = {name: before.get(name) for name in AS_BEFORE if getattr(given, name, None) is None}
     asked_for = options.options_of(Budgets, given, **kept)
-    problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, state.claim.score)
+    if read is None:
+        problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, state.claim.score)
+    else:
+        problem, budgets = read[0], replace(asked_for, spent=read[1])
     kind: type[Options] = ApproximateMethods if approximates else Methods
     methods = believed(run.path, "state.methods", lambda: decode(kind, kind.completed(state.methods)))
     if approximates:  # it has the time that it has left unless another is given

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli import judging, options
 from extbnsl.cli.saying import say
 from extbnsl.core.codec import json_text
+from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full, wrapped
 from extbnsl.core.sentences import in_list
 
@@ -56,8 +57,6 @@ def run(given: argparse.Namespace) -> int:
     x = place_of(network.names, given.x)
     y = None if given.y is None else place_of(network.names, given.y)
     if x == y:
-        from extbnsl.core.errors import InputError
-
         raise InputError(f"{given.x!r} is given twice: give another variable, or one alone.")
     found = reasons(network, judge.claim, figures_from(judge.problem, judge.claim), x, y)
     if given.json:

@@ -301,6 +301,7 @@ def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> Rema
 
 
 MOST_RECORDS = (1 << 32) - 1  # that counting takes
+LARGEST_WEIGHT = 1e18
 COLUMN_BYTES = 2  # of a record, in each column of the data set
 
 
@@ -358,7 +359,7 @@ def _times(column: Column, source: str) -> NDArray[np.int64]:
 
 def _refusal(text: str) -> str:
     """Why a text is no weight, and what to do about it, as the end of a sentence."""
-    number = math.nan if "_" in text else _number(text)
+    number = _number(text)
     if not text:
         return "give a whole number of at least 0."
     if math.isnan(number):
@@ -374,18 +375,16 @@ def _refusal(text: str) -> str:
 
 
 def _number(text: str) -> float:
+    """The number that a text writes, NaN if it is none."""
     try:
-        return float(text)
+        return math.nan if "_" in text else float(text)
     except ValueError:
         return math.nan
 
 
-LARGEST_WEIGHT = 1e18
-
-
 def _whole(text: str) -> int:
     """The whole number that a text writes, -1 if it is none or too large."""
-    number = math.nan if "_" in text else _number(text)
+    number = _number(text)
     return int(number) if 0 <= number < LARGEST_WEIGHT and number.is_integer() else -1
 
 

@@ -1,11 +1,11 @@
 """Networks as people give them to be judged: those of runs, and of files and texts of any kind."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_type_hints
 
+from extbnsl.core.codec import Misfit, decode
 from extbnsl.core.errors import InputError
 from extbnsl.formats.structure_reader import Structure, acyclic, of_arcs, read_structure
 from extbnsl.networks.network import Network
@@ -13,37 +13,18 @@ from extbnsl.results.exporting import described_in
 from extbnsl.results.reading import read_result
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A network that is to be judged, and the document of its run; None if it is of none."""
-
-    structure: Structure
-    document: Mapping[str, Any] | None = None
-
-
-def read_judged(text: str) -> Judged:
-    """The network of a run directory, its result.json or a network.json, or whatever `read_structure` reads."""
-    path = Path(text)
-    if not (path.is_dir() or path.suffix.lower() == ".json"):
-        return Judged(read_structure(text))
-    document = read_result(path)
-    if "status" not in document and isinstance(document.get("parents"), dict) and "variables" in document:
-        network = Network.from_names(document["variables"], document["parents"])  # of a network.json
-        return Judged(acyclic(Structure(network, text)))
-    return Judged(Structure(described_in(path, document).network, text), document)
-
-
 def structure_given(given: Any) -> Structure:
-    """The network that a caller of Python gives: a result, a network, with or without tables, a dict of parents by
-    child, pairs of parent and child, an object with nodes and edges such as a graph of networkx or pgmpy, or what
-    `read_judged` reads. InputError for what is none."""
+    """The network that somebody gives: a run directory, its result.json or a network.json, or what else
+    `read_structure` reads; in Python also a result, a network, with or without tables, a dict of parents by child,
+    pairs of parent and child, or an object with nodes and edges such as a graph of networkx or pgmpy. InputError for
+    what is none."""
     own = getattr(given, "network", given)
     if isinstance(own, Network):
         return acyclic(Structure(own, "the network"))
     if isinstance(given, str | PathLike):
-        return read_judged(str(given)).structure
+        return _read(str(given))
     if isinstance(given, Mapping):
-        parents = {str(child): list(map(str, own)) for child, own in given.items()}
+        parents = {str(child): _names(child, own) for child, own in given.items()}
         names = tuple(dict.fromkeys((*parents, *(parent for own in parents.values() for parent in own))))
         return acyclic(Structure(Network.from_names(names, parents), "the network"))
     edges, nodes = getattr(given, "edges", given), getattr(given, "nodes", None)
@@ -68,3 +49,32 @@ def together(first: Structure, second: Structure) -> tuple[Network, Network]:
     else:
         names = tuple(dict.fromkeys((*first.network.names, *second.network.names)))
     return first.over(names, second.source), second.over(names, first.source)
+
+
+def _names(child: Any, parents: Any) -> list[str]:
+    if isinstance(parents, str) or not isinstance(parents, Iterable):
+        raise InputError(f"The network gives {child!r} the parents {parents!r}: give a list of names.")
+    return list(map(str, parents))
+
+
+class _Listed(TypedDict):
+    """What network.json says of arcs."""
+
+    variables: list[str]
+    parents: dict[str, list[str]]
+
+
+def _read(text: str) -> Structure:
+    path = Path(text)
+    if not (path.is_dir() or path.suffix.lower() == ".json"):
+        return read_structure(text)
+    document = read_result(path)
+    if "status" not in document and "variables" in document:  # a network.json
+        try:
+            found: _Listed = decode(_Listed, {key: document.get(key) for key in get_type_hints(_Listed)})
+            return acyclic(Structure(Network.from_names(found["variables"], found["parents"]), text))
+        except Misfit as misfit:
+            raise InputError(f"{text} is no network.json, by its {misfit.place}: correct it.") from None
+        except InputError as error:
+            raise InputError(f"{text}: {str(error).removeprefix(f'{text}: ')}") from error
+    return Structure(described_in(path, document).network, text)

@@ -110,6 +110,26 @@ def test_what_cannot_be_judged_is_refused_in_a_sentence(capsys, arguments, sente
     assert sentence in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        ({"variables": 5, "parents": {}}, "n.json is no network.json, by its variables: correct it."),
+        ({"variables": ["a"], "parents": {"a": 3}}, "n.json is no network.json, by its parents.a: correct it."),
+        ({"variables": ["a"], "parents": {"a": ["z"]}}, "n.json: The parent 'z' of 'a' is not a variable."),
+        ({"variables": ["a"], "parents": {"a": ["a"]}}, "n.json: The network has the cycle 'a' -> 'a'."),
+    ],
+)
+def test_a_document_that_is_no_network_is_refused(capsys, document, sentence):
+    Path("n.json").write_text(json.dumps(document))
+    assert fails(capsys, "cost", "n.json", "data.csv") == f"extbnsl: {sentence}\n"
+
+
+@pytest.mark.parametrize("parents", [3, "a"])
+def test_a_dict_of_what_are_no_names_is_refused(parents):
+    with pytest.raises(InputError, match=f"'b' the parents {parents!r}: give a list of names"):
+        extbnsl.compare({"a": [], "b": parents}, "[a][b|a]")
+
+
 def test_a_run_has_its_own_data_and_score(capsys, solved_run):
     for given in (["--score", "k2"], ["--missing", "drop"]):
         assert f"r is a run, which has its own {given[0]}; leave that out." in fails(capsys, "cost", CHAIN, "r", *given)

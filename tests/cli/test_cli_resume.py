@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from commands import fails, run
 
+import extbnsl.cli.resume
+
 SOLVE = ["solve", "data.csv", "--run-dir", "r", "--threads", "1", "--quiet", "--resume"]
 
 
@@ -52,6 +54,44 @@ def test_another_question_is_refused(capsys, changed, told, cleaned):
     assert (code, out) == (31, "")
     assert ("had other data, or another question" if cleaned else told) in " ".join(err.split())
     assert result() == before
+
+
+def stopped_while_it_reads(capsys, monkeypatch, *words):
+    """Begin a run, and stop it before it has read the data."""
+
+    def read(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("extbnsl.cli.options.read_problem", read)
+        assert run(capsys, *words)[0] == 130
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (["--score", "bdeu"], "score = mdl, not bdeu"),
+        (["--max-parents", "1"], "max_parents = 3, not 1"),
+        (["--forbidden", "a,b"], "knowledge"),
+        (["--drop", "d"], "other options of the data"),
+    ],
+)
+def test_another_question_is_refused_of_a_run_that_has_read_nothing(capsys, monkeypatch, changed, told):
+    stopped_while_it_reads(capsys, monkeypatch, *SOLVE, "--max-parents", "3")
+    code, out, err = run(capsys, *SOLVE, "--max-parents", "3", *changed)
+    assert (code, out) == (31, "")
+    assert told in " ".join(err.split())
+    assert run(capsys, *SOLVE, "--max-parents", "3")[0] == 0
+
+
+def test_a_run_that_has_read_nothing_goes_on_by_the_same_line_and_reads_once(capsys, monkeypatch):
+    words = [*SOLVE, "--forbidden", "a,*", "--drop", "d"]
+    stopped_while_it_reads(capsys, monkeypatch, *words)
+    read, count = extbnsl.cli.resume.read_problem, []
+    monkeypatch.setattr("extbnsl.cli.resume.read_problem", lambda *given: (count.append(given), read(*given))[1])
+    assert run(capsys, *words)[0] == 0
+    assert len(count) == 1
+    assert result()["knowledge"]["forbidden"] == [["a", "b"], ["a", "c"]]
 
 
 def test_changed_data_are_refused(capsys):

@@ -1,7 +1,7 @@
 """What a method cannot do of what it is asked, as far as that is known before any data are read: a campaign is refused
 as a whole by it, and a solve before it begins."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from extbnsl.core.claims import Claim
@@ -23,33 +23,22 @@ def refusals(methods: Any, scope: Any, claim: Claim, kind: type, here: bool = Tr
     can, unless the data forbid it. kind: Dataset, Numbers or LocalScores. here: whether the program of a method must be
     on this machine."""
     if isinstance(scope, Resamples):
-        yield from _of_resamples(methods, kind)
+        from extbnsl.solver.bootstrap import check_resampled
+
+        yield from _raised_by(check_resampled, kind, methods)
     if isinstance(methods, OrderMethods):
-        try:
-            methods.for_claim(claim)
-        except InputError as error:
-            yield error
+        yield from _raised_by(methods.for_claim, claim)
     elif isinstance(methods, BaselineMethods):
-        if here:
-            yield from _of_place(methods.method)
+        if here and methods.method in EXTERNAL:
+            yield from _raised_by(DIALOGUES[methods.method].locate)
         of_method = _of_ranking if isinstance(scope, Scope) else _of_program
         yield from of_method(methods.method, scope, claim, kind)
 
 
-def _of_place(method: str) -> Iterator[InputError]:
-    """Of the programs of a machine."""
-    if method in EXTERNAL:
-        try:
-            DIALOGUES[method].locate()
-        except InputError as error:
-            yield error
-
-
-def _of_resamples(methods: Any, kind: type) -> Iterator[InputError]:
-    from extbnsl.solver.bootstrap import check_resampled
-
+def _raised_by(check: Callable[..., object], *given: Any) -> Iterator[InputError]:
+    """What a check says against this, if it does."""
     try:
-        check_resampled(kind, methods)
+        check(*given)
     except InputError as error:
         yield error
 
@@ -61,10 +50,7 @@ def _of_ranking(method: str, scope: Scope, claim: Claim, kind: type) -> Iterator
     if scope.k is None or scope.within_factor is not None or scope.classes:
         yield InputError(f"method: {method!r} finds the k best networks alone; give k, and nothing else.")
     if kind is Dataset:
-        try:
-            check_limited(claim)
-        except InputError as error:
-            yield error
+        yield from _raised_by(check_limited, claim)
 
 
 def _of_program(method: str, scope: Any, claim: Claim, kind: type) -> Iterator[InputError]:

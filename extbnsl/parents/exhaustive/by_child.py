@@ -39,7 +39,7 @@ from extbnsl.kernels.varsets import as_varsets, words
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers, chunks
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size, size_judged, size_of_at_most
+from extbnsl.parents.exhaustive.by_level import AHEAD, FINENESS, largest_size, size_judged, size_of_at_most
 from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
@@ -48,7 +48,6 @@ from extbnsl.parents.pruning import merged
 from extbnsl.scores.score import penalty_of
 
 ROOM = 4096  # families that a search hands over at a time
-FINENESS = 1000  # of the share of a child that is told
 PARTS = 16  # tasks per child, at most
 JOINED = 4  # tasks whose families are merged at a time
 
