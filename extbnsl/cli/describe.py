@@ -34,7 +34,7 @@ HEAD = ("column", "kind", "values", "states or range", "missing", "read and cut"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz), - for standard input")
-    options.add_options(parser, declared(Budgets), "disk", "threads")
+    options.add_options(parser, declared(Budgets), "disk", "threads", "hands")
     options.add_data(parser)
     options.add_shared(parser, "--quiet")
     parser.add_argument("--json", action="store_true", help=options.AS_JSON)

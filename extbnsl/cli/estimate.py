@@ -38,7 +38,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="look at it for at most T of CPU time (default: 60 seconds); the longer, the better the guess",
     )
     options.add_claim(parser)
-    options.add_options(parser, declared(Budgets), disk="nine tenths of what is free on the disk of this folder")
+    options.add_options(
+        parser, declared(Budgets), "hands", disk="nine tenths of what is free on the disk of this folder"
+    )
     options.add_options(parser, declared(Place), "compress", scratch_dir="where temporary files go")
     options.add_options(parser, declared(Methods))
     options.add_data(parser)

@@ -42,7 +42,8 @@ def head(asked: "Request") -> Iterator[str]:
     if granted.disk:
         disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
     limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
-    yield f"budgets: {counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}"
+    cluster = "" if asked.budgets.hands is None else f", with the workers of {asked.budgets.hands}"
+    yield f"budgets: {counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}{cluster}"
 
 
 def beyond_machine(memory: int) -> str:

@@ -86,7 +86,7 @@ def add_judge(parser: argparse.ArgumentParser, metavar: str, text: str, optional
     parser.add_argument("data", metavar=metavar, help=text, nargs="?" if optional else None)
     options.add_options(parser, {name: CLAIM_OPTIONS[name] for name in ("score", "ess")})
     parser.set_defaults(score=None)
-    options.add_options(parser, declared(Budgets), "disk", "time_limit", "threads")
+    options.add_options(parser, declared(Budgets), "disk", "time_limit", "threads", "hands")
     options.add_data(parser)
     options.add_shared(parser, "--training")
 

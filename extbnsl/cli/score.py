@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     options.add_output(parser, "where to write: .jkl, .jaa or .scores, or those with .gz", required=True)
     options.add_shared(parser, "--overwrite")
     options.add_claim(parser)
-    options.add_options(parser, declared(Budgets), "disk", "time_limit")
+    options.add_options(parser, declared(Budgets), "disk", "time_limit", "hands")
     options.add_options(parser, declared(Place), "compress", scratch_dir="where temporary files go")
     options.add_data(parser)
     options.add_shared(parser, "--quiet")

@@ -54,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what the result must claim, none for what it must not have; or a YAML file that says so, or another "
         "result of the same question; may be repeated",
     )
-    options.add_options(parser, declared(Budgets), "memory", "disk", "threads", time_limit="10m")
+    options.add_options(parser, declared(Budgets), "memory", "disk", "threads", "hands", time_limit="10m")
     options.add_data(parser)
 
 

@@ -14,9 +14,10 @@ TIME_LIMIT = "time_limit"
 MEMORY_LIMIT = "memory_limit"
 DISK_LIMIT = "disk_limit"
 INTERRUPTED = "interrupted"  # by a signal
+NO_WORKERS = "no_workers"  # all workers of a cluster were gone for too long
 NOT_PROVED = "not_proved"  # there is no method that goes on
 
-STOP_REASONS = (TIME_LIMIT, MEMORY_LIMIT, DISK_LIMIT, INTERRUPTED, NOT_PROVED)
+STOP_REASONS = (TIME_LIMIT, MEMORY_LIMIT, DISK_LIMIT, INTERRUPTED, NO_WORKERS, NOT_PROVED)
 FINISHED = (OPTIMAL, HEURISTIC)  # there is nothing to go on with
 STATUSES = (*FINISHED, *STOP_REASONS)
 

@@ -186,6 +186,32 @@ class Committed:
 
 
 @dataclass(frozen=True)
+class WorkersChanged:
+    """How it stands with the workers of a cluster; what is counted is so far, in this session.
+
+    Attributes
+    ----------
+    workers : int
+        How many there are.
+    worker_threads : int
+        How many tasks they do at a time.
+    workers_lost : int
+        How many have gone.
+    tasks : int
+        How many tasks went to them.
+    bytes_sent, bytes_received : int
+        What went to them and came back.
+    """
+
+    workers: int
+    worker_threads: int
+    workers_lost: int
+    tasks: int
+    bytes_sent: int
+    bytes_received: int
+
+
+@dataclass(frozen=True)
 class Warned:
     """Something the user should know that is no failure.
 
@@ -199,7 +225,16 @@ class Warned:
 
 
 Event = (
-    Begun | StageStarted | StageAdvanced | StageEnded | IncumbentFound | LayerAdvanced | LayerEnded | Committed | Warned
+    Begun
+    | StageStarted
+    | StageAdvanced
+    | StageEnded
+    | IncumbentFound
+    | LayerAdvanced
+    | LayerEnded
+    | Committed
+    | WorkersChanged
+    | Warned
 )
 Observer = Callable[[Event], None]
 

@@ -35,6 +35,7 @@ class Option:
     parse: what makes its value of what is given, such as bytes of '8GiB'; it gets the name too.
     given: the types that callers in Python may give, where these are not that of the field.
     aliases: other names.
+    flag: the option of the command line, where it has not the name of the field.
     repeated: whether the command line takes it several times, each with texts with commas between them.
     """
 
@@ -49,6 +50,7 @@ class Option:
     given: Any = None
     aliases: tuple[str, ...] = ()
     repeated: bool = False
+    flag: str = ""
 
     def __call__(self, value: Any) -> bool:
         """Whether a value, of the type that it should have, is one of those that there may be."""
@@ -79,6 +81,8 @@ class Declared:
     @property
     def flag(self) -> str:
         """The option of the command line."""
+        if self.option.flag:
+            return self.option.flag
         return f"--{self.name.replace('_', '-')}" if len(self.name) > 1 else f"-{self.name}"
 
     def check(self, value: Any) -> None:

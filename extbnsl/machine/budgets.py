@@ -23,6 +23,7 @@ from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.figures import format_size
 from extbnsl.core.options import Option, Options
 from extbnsl.core.sentences import Mention, Sentence
+from extbnsl.machine.cluster import hands_given
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -83,6 +84,7 @@ class Budgets(Options):
 
     memory, disk: bytes; a disk of 0 means no working files, and so no checkpoints.
     time_limit: seconds.
+    hands: which other processes work too, as text, or as a client of dask.distributed.
     spent: seconds of the time limit that are over before the run begins, as reading its input takes.
     """
 
@@ -125,6 +127,18 @@ class Budgets(Options):
             default="never",
             parse=parse_duration,
             given=float | str,
+        ),
+    ] = None
+    hands: Annotated[
+        Any,
+        Option(
+            "have other processes work too: so many of this machine, local:N; those of a Dask scheduler, "
+            "tcp://HOST:8786 or scheduler-file:PATH; or at most N jobs of a queue, slurm:N, pbs:N, lsf:N or htcondor:N",
+            "CLUSTER",
+            default="none but this one",
+            parse=hands_given,
+            given="str or distributed.Client",
+            flag="--cluster",
         ),
     ] = None
     spent: float = 0.0

@@ -8,13 +8,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.claims import NO_WORKERS
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError
+
+if TYPE_CHECKING:
+    from extbnsl.machine.hands import Hands
 
 T = TypeVar("T")
 StopSignal = Callable[[], str | None]
@@ -136,12 +140,15 @@ class Workers:
     A task that does not end within GRACE_SECONDS is left behind, with its thread: others take over, with another
     `halt`. So a task writes to nothing that anybody looks at after a stop, or Stopped tells whether it may.
 
+    With `hands`, other processes do what is left of a stream once it has lasted for a moment: see `spreading`.
+
     Raises BudgetError if the system does not give it the threads.
     """
 
-    def __init__(self, threads: int, stop: StopSignal = never) -> None:
+    def __init__(self, threads: int, stop: StopSignal = never, hands: "Hands | None" = None) -> None:
         self.threads = threads
         self.stop = stop
+        self.hands = hands
         self.halt = unhalted()
         self._stopped: float | None = None  # when it was first noticed that it is time to stop
         self._pool, self._aside = _Threads(threads), _Threads(1)
@@ -176,6 +183,40 @@ class Workers:
         futures = [self._pool.submit(task, *a) for a in arguments]
         with self._giving_up(futures):
             return self._await(futures)
+
+    def submit(self, task: Callable[..., T], *arguments: Any) -> "Future[T]":
+        """The future of task(*arguments) in one of the threads; whoever asks for it sees to stops."""
+        return self._pool.submit(task, *arguments)
+
+    @property
+    def slots(self) -> int:
+        """How many tasks of `spread` are done at a time: by hands, or by the threads as long as there are none."""
+        return (0 if self.hands is None else self.hands.slots) or self.threads
+
+    def spread(
+        self,
+        task: Callable[..., T],
+        arguments: Iterable[tuple[Any, ...]],
+        ahead: int,
+        forget: Callable[[T], None] = lambda result: None,
+        ordered: bool = True,
+    ) -> Iterator[T]:
+        """What `stream` yields, by hands if there are any: for pure functions of values, which other processes find by
+        their names. `halt` among their arguments is that of whoever does them. Unless `ordered`, results come as they
+        are there, at hands at least. A list of arguments tells how many there are, which makes for better bundles.
+        """
+        if self.hands is None:
+            yield from self.stream(task, arguments, ahead, forget)
+            return
+        from extbnsl.machine.spreading import NobodyLeft, Spread
+
+        spread = Spread(self, self.hands, task, arguments)
+        with self._giving_up(spread):
+            try:
+                yield from spread.results(ordered, forget)
+            except NobodyLeft:
+                self.stop = lambda: NO_WORKERS  # whatever comes next would need them too
+                raise Stopped(NO_WORKERS) from None
 
     def stream(
         self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]], ahead: int, forget: Callable[[T], None]

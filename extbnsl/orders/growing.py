@@ -59,7 +59,7 @@ class GrowingLists:
             for child, chosen in self._next_to_expand(some)
         )
         try:
-            for found in workers.stream(_extended, tasks, AHEAD * workers.threads, self._keep):
+            for found in workers.spread(_extended, tasks, AHEAD * workers.threads, self._keep):
                 self._keep(found)
         finally:
             self.lists = lists_of_families(self.families)

@@ -191,7 +191,7 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
         return _found(_problem_from(data, options), options, methods, made_of(Scope, options | {"k": wanted}))
 
 
-@keywords(QUESTION, without(BUDGETS, "disk"), SEED, TABLE, TELLING)
+@keywords(QUESTION, without(BUDGETS, "disk", "hands"), SEED, TABLE, TELLING)
 def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
     """Give all networks one by one, best first. Each is found when it is asked for, or a little before.
 

@@ -45,8 +45,8 @@ class Result:
     ----------
     status : str
         'optimal'; or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
-        'interrupted' or 'not_proved'; or 'heuristic', where the method came to its end and proves nothing over all
-        networks.
+        'interrupted', 'no_workers' or 'not_proved'; or 'heuristic', where the method came to its end and proves
+        nothing over all networks.
     network : Network
         The best network that was found.
     cost : float

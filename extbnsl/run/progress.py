@@ -29,6 +29,7 @@ from extbnsl.core.events import (
     StageEnded,
     StageStarted,
     Warned,
+    WorkersChanged,
 )
 from extbnsl.core.figures import (
     counted,
@@ -78,6 +79,12 @@ def layer_name(layer: int, event: LayerAdvanced | LayerEnded) -> str:
     """Which layer it is, such as 'layer 12 of 31', or 'component 2 of 3, layer 12 of 31'."""
     component = f"component {event.component} of {event.components}, " if event.components > 1 else ""
     return f"{component}layer {layer} of {event.layers}"
+
+
+def workers_told(event: WorkersChanged) -> str:
+    """How many workers there are, such as 'workers: 3 with 12 threads; lost so far: 1'."""
+    lost = f"; lost so far: {event.workers_lost:,}" if event.workers_lost else ""
+    return f"workers: {event.workers:,} with {counted(event.worker_threads, 'thread')}{lost}"
 
 
 def utc_now() -> str:
@@ -160,6 +167,7 @@ class Table:
         self._doing = Doing("starting", self._spoken)
         self._said, self._repeats = "", 0
         self._disk = 0
+        self._workers = 0, 0  # how many there are, and were lost
         self._marks: set[str] = set()  # of the next row of a table of layers
         self._rows: Rows | None = None  # once there is a layer
 
@@ -181,6 +189,9 @@ class Table:
                     self._add_row(event)
                 case Committed():
                     self._marks.add("C")
+                case WorkersChanged() if (event.workers, event.workers_lost) != self._workers:
+                    self._workers = event.workers, event.workers_lost
+                    self._say(workers_told(event))
                 case Warned():
                     self._say(wrapped(f"warning: {event.message}"))
             if self._show is not None:
@@ -246,9 +257,12 @@ class Table:
 STATUS_SECONDS = 1.0  # advances and the like are written to status.json at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
 STATUS_TEXTS = ("host", "updated", "stage", "doing", "ended")
+STATUS_ADDED = (  # what earlier versions did not tell
+    *("compiling", "workers", "worker_threads", "workers_lost", "tasks", "bytes_sent", "bytes_received"),
+)
 STATUS_NUMBERS = (
     *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
-    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", "lower_bound", "upper_bound", "compiling"),
+    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", "lower_bound", "upper_bound", *STATUS_ADDED),
 )
 
 
@@ -284,6 +298,8 @@ class StatusFile:
                     self._told |= dataclasses.asdict(event) | {"done": 0.0}
                 case Committed():
                     self._told |= {"committed": round(self._clock(), 3), "disk": event.disk}
+                case WorkersChanged():
+                    self._told |= dataclasses.asdict(event)
             turn = isinstance(event, StageStarted | StageEnded | LayerEnded)
             self._write_after(END_SECONDS if turn else STATUS_SECONDS)
 

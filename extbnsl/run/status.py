@@ -16,7 +16,7 @@ from typing import Any
 from extbnsl.core.claims import FINISHED, tolerance
 from extbnsl.core.codec import decode_some, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.core.figures import format_count, format_size, format_time
+from extbnsl.core.figures import counted, format_count, format_size, format_time
 from extbnsl.files.atomic import read_regular
 from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
@@ -25,7 +25,7 @@ from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.results.facts import Fact, bounds_told
 from extbnsl.results.reading import network_written, read_result
 from extbnsl.run.directory import check_run, resume_command
-from extbnsl.run.progress import STATUS_NUMBERS, STATUS_TEXTS
+from extbnsl.run.progress import STATUS_ADDED, STATUS_NUMBERS, STATUS_TEXTS
 
 MOST_BYTES = 1 << 20  # of status.json
 STALE_SECONDS = 60.0  # a living process that has not written for this long is worth a remark
@@ -131,7 +131,7 @@ def can_go_on(path: Path) -> bool:
 def _read_told(file: Path) -> dict[str, Any]:
     """The content of status.json; RunDirectoryError if it is not what a run writes."""
     try:
-        told = {"compiling": None} | json_value(read_regular(file, MOST_BYTES))  # earlier versions did not tell it
+        told = dict.fromkeys(STATUS_ADDED) | json_value(read_regular(file, MOST_BYTES))
         decode_some(_KINDS, {key: told[key] for key in _KINDS})
         datetime.fromisoformat(told["updated"])
     except OSError as error:
@@ -213,6 +213,7 @@ def _rows(told: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         yield "bounds", bounds_told(told["lower_bound"], told["upper_bound"])
     if (done := told["resamples_done"]) is not None:
         yield "resamples", f"{done:,} of {told['resamples']:,} done"
+    yield "workers", _workers_text(told)
     yield "memory", _memory_text(told)
     yield "disk", None if told["disk"] is None else format_size(told["disk"])
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
@@ -245,6 +246,14 @@ def _layer_text(told: Mapping[str, Any]) -> str | None:
     spilled = f", {format_count(told['spilled'])} spilled" if told["spilled"] else ""
     counts = f"{format_count(told['generated'])} generated, {format_count(told['kept'])} kept{spilled}"
     return f"{told['layer']} of {told['layers']}{part}: {counts}"
+
+
+def _workers_text(told: Mapping[str, Any]) -> str | None:
+    if told["workers"] is None:
+        return None
+    lost = f", {told['workers_lost']:,} lost" if told["workers_lost"] else ""
+    way = f"{format_size(told['bytes_sent'])} sent, {format_size(told['bytes_received'])} received"
+    return f"{told['workers']:,} with {counted(told['worker_threads'], 'thread')}{lost}; {told['tasks']:,} tasks, {way}"
 
 
 def _memory_text(told: Mapping[str, Any]) -> str | None:

@@ -5,10 +5,14 @@ A run directory keeps the resamples that are solved, a line each, so that a resu
 """
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, STATUSES, TIME_LIMIT, Claim
 from extbnsl.core.codec import Lowest, Misfit, Within, decode, encode, json_text, json_value
@@ -22,8 +26,9 @@ from extbnsl.files.journal import Journal, read_lines
 from extbnsl.files.manifest import BOOTSTRAP
 from extbnsl.files.names import RESAMPLES
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import temporary_store
 from extbnsl.machine.budgets import MINIMUM_MEMORY
-from extbnsl.machine.workers import Stopped, StopSignal, never
+from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.measured import standardised
@@ -43,21 +48,30 @@ from extbnsl.solver.solve import solved
 
 
 class Taken:
-    """The resamples that are done, in their order, from 1 on, and the journal that gets each further one, if there is a
-    run directory."""
+    """The resamples that are done, by their numbers, and the journal that gets each further one, if there is a run
+    directory."""
 
-    def __init__(self, done: list[Resample], journal: Journal | None) -> None:
+    def __init__(self, done: dict[int, Resample], journal: Journal | None) -> None:
         self.done = done
         self._journal = journal
 
+    def left(self, asked: int) -> list[int]:
+        """The numbers of those that are not done, of so many."""
+        return [number for number in range(1, asked + 1) if number not in self.done]
+
+    def first(self) -> tuple[Resample, ...]:
+        """Those from 1 on, as far as none is missing: which others are done depends on how long they took."""
+        numbers = itertools.takewhile(self.done.__contains__, itertools.count(1))
+        return tuple(self.done[number] for number in numbers)
+
     def add(self, resample: Resample) -> None:
-        """Add the next one, on disk when this returns; Stopped when the disk is full."""
+        """Add one, on disk when this returns; Stopped when the disk is full."""
         if self._journal is not None:
             try:
                 self._journal.append(line_of(resample))
             except BudgetError as error:
                 raise Stopped(DISK_LIMIT) from error
-        self.done.append(resample)
+        self.done[resample.number] = resample
 
 
 @contextlib.contextmanager
@@ -68,13 +82,16 @@ def taken_at(place: Place, names: tuple[str, ...], asked: int) -> Iterator[Taken
     added, or the line at the end was torn.
     """
     if place.run_folder is None:
-        yield Taken([], None)
+        yield Taken({}, None)
         return
     path = place.run_folder / RESAMPLES
     lines = [] if place.resume is None else read_lines(path)
-    done = [_read(path, at, line, names) for at, line in enumerate(lines, start=1)]
-    if len(done) > asked:
-        raise _damaged(path, asked + 1)
+    done: dict[int, Resample] = {}
+    for at, line in enumerate(lines, start=1):
+        resample = _read(path, at, line, names)
+        if resample.number > asked or resample.number in done:
+            raise _damaged(path, at)
+        done[resample.number] = resample
     with contextlib.closing(Journal(path, sum(len(line) + 1 for line in lines))) as journal:
         yield Taken(done, journal)
 
@@ -96,17 +113,15 @@ def line_of(resample: Resample) -> str:
     return json_text(encode(_Line(resample.number, resample.status, resample.cost, resample.lower_bound, parents)))
 
 
-def _read(path: Path, number: int, line: bytes, names: tuple[str, ...]) -> Resample:
-    """The resample of this number from its line; RunDirectoryError if it is not what a run writes there."""
+def _read(path: Path, at: int, line: bytes, names: tuple[str, ...]) -> Resample:
+    """The resample in line `at`; RunDirectoryError if that is not what a run writes."""
     try:
         told: _Line = decode(_Line, json_value(line))
-        if told.resample != number:
-            raise _damaged(path, number)
         network = Network.from_names(names, told.parents)
         network.order()
     except (ValueError, RecursionError, Misfit, ExtbnslError) as error:
-        raise _damaged(path, number) from error
-    return Resample(number, told.status, told.cost, told.lower_bound, network)
+        raise _damaged(path, at) from error
+    return Resample(told.resample, told.status, told.cost, told.lower_bound, network)
 
 
 def _damaged(path: Path, line: int) -> RunDirectoryError:
@@ -121,10 +136,11 @@ RESAMPLE_WORDS = "resample", "resamples"
 def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> Result:
     """The network of least cost, as `solve` finds it, and what the networks of `Resamples` say of its arcs.
 
-    Each resample is solved by the same claim and within the same budgets, one after the other, with all threads; it is
-    a function of the records, the seed and its number. The status is 'optimal' if the network of the data is proved
-    and all resamples are done, whether these are proved or not; otherwise why it ended. Resamples are begun once the
-    data are proved. In a run directory each is kept as soon as it is done, and a resume goes on behind the last one.
+    Each resample is solved by the same claim and within the same budgets, one after the other, with all threads, or by
+    hands, one a thread of theirs; it is a function of the records, the seed and its number. The status is 'optimal' if
+    the network of the data is proved and all resamples are done, whether these are proved or not; otherwise why it
+    ended. Resamples are begun once the data are proved. In a run directory each is kept as soon as it is done, and a
+    resume goes on behind the last one.
 
     Raises as `solve` does, and InputError for local scores, which have no records, and, before anything is solved, for
     a resample of numbers that no Gaussian fits: a column may vary in the data and not there.
@@ -138,13 +154,13 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
     ):
         run.commits.commit()
         if isinstance(dataset, Numbers):
-            _check_all(dataset, asked, run.context, len(taken.done))
+            _check_all(dataset, asked, run.context, taken.left(scope.bootstrap))
         survivors = find_survivors(dataset, claim, run.context, run.commits)
         solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
             stopped = _take_all(run, dataset, taken)
         result = concluded(run, solution, stopped)
-    found = Bootstrap(dataset.names, scope.bootstrap, tuple(taken.done), claim.knowledge)
+    found = Bootstrap(dataset.names, scope.bootstrap, taken.first(), claim.knowledge)
     return replace(result, status=stopped or OPTIMAL, bootstrap=found)
 
 
@@ -163,11 +179,11 @@ def check_resampled(kind: type, methods: Any) -> None:
         raise InputError("bootstrap: the published methods solve no resamples; leave ", *either, " out.")
 
 
-def _check_all(numbers: Numbers, asked: Request, context: Context, done: int) -> None:
-    """Raise InputError if no Gaussian fits one of the resamples after the first `done`; O(N n^2) each. Ends early when
-    it is time to stop."""
+def _check_all(numbers: Numbers, asked: Request, context: Context, left: list[int]) -> None:
+    """Raise InputError if no Gaussian fits one of the resamples that are left; O(N n^2) each. Ends early when it is
+    time to stop."""
     resampling, constraints = resampling_of(numbers), constraints_of(asked.claim, numbers.names)
-    for number in range(done + 1, asked.scope.bootstrap + 1):
+    for number in left:
         if context.workers.stop() is not None:
             return
         try:
@@ -192,13 +208,10 @@ def _take_all(run: Opened[Commits], dataset: Data, taken: Taken) -> str | None:
         try:
             if commits.possible:
                 commits.commit_or_stop()  # whoever goes on has nothing left to prove
-            resampling = resampling_of(dataset)
-            memory = _memory_left(resampling, context)
-            while len(taken.done) < asked:
+            for resample in _solutions(run, resampling_of(dataset), taken.left(asked)):
+                taken.add(resample)
                 context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
-                context.workers.check()
                 commits.commit_if_due()
-                taken.add(_solved(resampling, len(taken.done) + 1, run.asked.claim, context, memory))
         except Stopped as stop:
             return stop.reason
         except (BudgetError, MemoryError) as error:
@@ -206,7 +219,7 @@ def _take_all(run: Opened[Commits], dataset: Data, taken: Taken) -> str | None:
             context.observer(Warned("There is no memory for a resample; give it more." if short else str(error)))
             return MEMORY_LIMIT if short else DISK_LIMIT
         finally:
-            unproved = sum(one.status != OPTIMAL for one in taken.done)
+            unproved = sum(one.status != OPTIMAL for one in taken.done.values())
             summary.append(f"{len(taken.done):,} of {in_full(asked, *RESAMPLE_WORDS)} done, {unproved:,} not proved")
     return None
 
@@ -221,12 +234,44 @@ def _memory_left(resampling: Resampling, context: Context) -> int:
     return left
 
 
-def _solved(resampling: Resampling, number: int, claim: Claim, context: Context, memory: int) -> Resample:
+def _solutions(run: Opened[Commits], resampling: Resampling, left: list[int]) -> Iterator[Resample]:
+    """The resamples with these numbers, as they are solved; Stopped when it is time to stop."""
+    context, claim = run.context, run.asked.claim
+    workers, memory = context.workers, _memory_left(resampling, context)
+    if workers.hands is None:
+        for number in left:
+            workers.check()
+            yield _solved(number, resampling, claim, replace(context, memory=memory))
+    else:
+        shared = resampling, claim, context.methods, (memory, run.granted.disk), workers.halt
+        tasks = [(number, *shared) for number in left]
+        yield from workers.spread(resample_alone, tasks, workers.threads, ordered=False)
+
+
+def resample_alone(
+    number: int,
+    resampling: Resampling,
+    claim: Claim,
+    methods: Methods,
+    budgets: tuple[int, int],
+    halt: NDArray[np.uint8],
+) -> Resample:
+    """A resample, solved by one thread within these bytes of memory and disk. Raises Stopped once `halt` is set."""
+    memory, disk = budgets
+    with (
+        temporary_store(disk=disk) as store,
+        Workers(1, lambda: INTERRUPTED if halt[0] else None) as workers,
+    ):
+        context = Context(workers, Stages(ignore, {}), memory, methods, store, Shelf(memory // 2, store))
+        return _solved(number, resampling, claim, context)
+
+
+def _solved(number: int, resampling: Resampling, claim: Claim, context: Context) -> Resample:
     """A resample, solved as the data were, but for commits and words; Stopped, with nothing of it left, when the time
     is over or a signal came."""
-    store = context.store
+    store, memory = context.store, context.memory
     before = store.files
-    quiet = replace(context, stages=Stages(ignore, {}), memory=memory, shelf=Shelf(memory // 2, store))
+    quiet = replace(context, stages=Stages(ignore, {}), shelf=Shelf(memory // 2, store))
     data = resampling.drawn(context.methods.seed, number)
     commits = Commits(Standing(), quiet)
     try:

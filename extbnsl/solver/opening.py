@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
@@ -23,6 +23,9 @@ from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.place import Place
+
+if TYPE_CHECKING:
+    from extbnsl.machine.hands import Hands
 
 C = TypeVar("C", bound=Checkpoints[Any])
 
@@ -107,7 +110,9 @@ class Opened(Generic[C]):
         """Threads until the caller's signal, or the moment `end` of `compiling.clock`, or until it is `over`."""
         deadline = Deadline(end)
         return Workers(
-            self.granted.threads, lambda: self.stop() or (TIME_LIMIT if deadline.passed() or over() else None)
+            self.granted.threads,
+            lambda: self.stop() or (TIME_LIMIT if deadline.passed() or over() else None),
+            self.context.workers.hands,
         )
 
 
@@ -146,14 +151,27 @@ def opened(
                 standing = believed(place.run_folder, "state.standing", read)
                 files, spent = manifest.files, manifest.state.spent
             record = Record(place.run_folder, asked.about, files, spent) if kept else None
+        hands = stack.enter_context(_hands_of(asked.budgets.hands, granted, observer))
         deadline = granted.deadline()
-        workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
+        workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None), hands)
         stages = Stages(observer, spent.stages)
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
         made = commits(standing, context, record)
         observer(Begun())
         tell(problem, observer)
         yield Opened(asked, granted, deadline, context, made, stop)
+
+
+@contextlib.contextmanager
+def _hands_of(given: Any, granted: Granted, observer: Observer) -> Iterator["Hands | None"]:
+    """The hands that the budgets name, for as long as the block lasts; InputError if there are none."""
+    if given is None or hasattr(given, "slots"):  # they are hands already
+        yield given
+    else:
+        from extbnsl.machine.dask_hands import hands_of
+
+        with hands_of(given, granted, observer) as hands:
+            yield hands
 
 
 def tell(problem: Data | LocalScores, observer: Observer) -> None:

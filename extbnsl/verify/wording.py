@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, TIME_LIMIT
+from extbnsl.core.claims import (
+    DISK_LIMIT,
+    HEURISTIC,
+    INTERRUPTED,
+    MEMORY_LIMIT,
+    NO_WORKERS,
+    NOT_PROVED,
+    OPTIMAL,
+    TIME_LIMIT,
+)
 from extbnsl.core.figures import format_share, in_full
 from extbnsl.verify.document import Asked, Summary
 from extbnsl.verify.question import (
@@ -30,6 +39,7 @@ ENDS = {
     MEMORY_LIMIT: "the memory did not do",
     DISK_LIMIT: "the disk did not do",
     INTERRUPTED: "it was interrupted",
+    NO_WORKERS: "the workers of its cluster were gone",
     NOT_PROVED: "there was no method to go on with",
 }
 # Parts of a question, in the order in which they are told.

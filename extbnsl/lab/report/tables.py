@@ -16,7 +16,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from extbnsl.core.claims import DISK_LIMIT, FINISHED, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT, tolerance
+from extbnsl.core.claims import (
+    DISK_LIMIT,
+    FINISHED,
+    INTERRUPTED,
+    MEMORY_LIMIT,
+    NO_WORKERS,
+    NOT_PROVED,
+    TIME_LIMIT,
+    tolerance,
+)
 from extbnsl.core.figures import format_cost, format_size
 from extbnsl.drawing.markup import Grid
 from extbnsl.lab.campaign.figures import BYTES, SECONDS, Value, states_of_first
@@ -31,6 +40,7 @@ MARKS = {
     NO_NETWORK: "O",
     NOT_PROVED: "open",
     INTERRUPTED: "stopped",
+    NO_WORKERS: "alone",
     WAITING: "...",
     NO_RESULT: "failed",
 }
@@ -41,6 +51,7 @@ MEANING = {
     "O": "a budget ended before there was a network",
     "open": "not proved, with budgets left",
     "stopped": "stopped by a signal",
+    "alone": "the workers of its cluster were gone",
     "...": "not run yet",
     "failed": "no result, for a reason that the list of failures has",
 }

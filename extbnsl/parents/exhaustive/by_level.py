@@ -148,8 +148,8 @@ class _Counting:
         size, step, part, parts = told
         steps = STEPS if size < self.largest else STEPS[:LAST_STEPS]
         firsts = range(first, total, most)
-        arguments = ((lo, min(lo + most, total), *shared) for lo in firsts)
-        results = workers.stream(task, arguments, AHEAD * workers.threads, lambda result: None)
+        arguments = [(lo, min(lo + most, total), *shared) for lo in firsts]
+        results = workers.spread(task, arguments, AHEAD * workers.threads)
         for number, (lo, result) in enumerate(zip(firsts, results, strict=True)):
             if number % TOLD == 0:
                 of_step = (part + lo / total) / parts

@@ -40,7 +40,7 @@ def with_single_parents(
     tasks = ((x, problem, workers.halt) for x in children)
     must = as_varsets(problem.required.T)
     try:
-        found = workers.stream(single_costs, tasks, 4 * workers.threads, lambda own: None)
+        found = workers.spread(single_costs, tasks, 4 * workers.threads)
         for x, own in zip(children, found, strict=True):
             better = np.flatnonzero(own < own[x])
             if better.size > most:

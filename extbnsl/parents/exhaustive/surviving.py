@@ -279,7 +279,7 @@ def _named(
     stopped = None if found.done else found.stopped
     try:
         tasks = _to_be_named(source.order, must, slack, found, means.workers.halt)
-        families = means.workers.stream(source.again, tasks, means.workers.threads, lambda own: None)
+        families = means.workers.spread(source.again, tasks, means.workers.threads)
         for child, own in zip(children, families, strict=True):
             parents[child], costs[child] = map(means.shelf.put, own)
     except (Stopped, BudgetError) as short:

@@ -160,10 +160,9 @@ def explored_families(
         found[own.child] = own
 
     left = [child for child in range(n) if child not in found]
-    turns = (max(1.0, (len(left) - k) / workers.threads) for k in range(len(left)))
-    tasks = ((child, problem, effort, share, workers.halt, turn) for child, turn in zip(left, turns, strict=True))
+    tasks = ((child, problem, _share_of(effort, n - len(found), workers), share, workers.halt) for child in left)
     try:
-        for own in workers.stream(_explore_in_turn, tasks, AHEAD * workers.threads, keep):
+        for own in workers.spread(explore_child, tasks, AHEAD * workers.threads, keep):
             keep(own)
             observer(StageAdvanced("parents", len(found), n, "variables"))
             if own.ended != STOPPED:
@@ -182,14 +181,13 @@ def without_parents(child: int, problem: Exploration) -> Explored:
     return Explored(child, family_list(members, problem.costed(child, members, np.array([cost]))), 0, STOPPED)
 
 
-def _explore_in_turn(
-    child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8], turns: float
-) -> Explored:
-    """`explore_child`, when a thread has so many turns left with this one, and this one its part of what is left of the
-    time: what some children take beyond theirs, or do not take, is shared by those that follow."""
-    if effort.until is not None:
-        effort = replace(effort, seconds=max(0.0, effort.until - clock()) / turns)
-    return explore_child(child, problem, effort, memory, halt)
+def _share_of(effort: Effort, left: int, workers: Workers) -> Effort:
+    """The effort for one of so many children that are left, which have what is left of the time: what some take beyond
+    their share, or do not take, is shared by those that follow."""
+    if effort.until is None:
+        return effort
+    turns = max(1.0, left / workers.slots)
+    return replace(effort, seconds=max(0.0, effort.until - clock()) / turns, until=None)
 
 
 def explore_child(child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8]) -> Explored:

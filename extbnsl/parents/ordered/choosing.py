@@ -115,7 +115,7 @@ def choose_parents(
     try:
         for method in dict.fromkeys((K3, problem.methods.method)):
             tasks = ((problem, method, place, workers.halt) for place in places)
-            for done, choice in enumerate(workers.stream(choose, tasks, AHEAD * workers.threads, keep), start=1):
+            for done, choice in enumerate(workers.spread(choose, tasks, AHEAD * workers.threads, keep), start=1):
                 keep(choice)
                 observer(StageAdvanced(STAGE, done, len(places), "variables", detail=method))
     except Stopped as stop:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Answers = StateAnswers | NumberAnswers
 TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise", "states")}  # of the columns of X
-LEARNING = without(QUESTION, "score") | BUDGETS | without(PLACE, "compress") | SEED
+LEARNING = without(QUESTION, "score") | without(BUDGETS, "hands") | without(PLACE, "compress") | SEED
 
 
 def _of_result(name: str) -> Any:

@@ -1,0 +1,270 @@
+"""Hands: other processes that do tasks, and how tasks travel to them and results come back.
+
+Tasks go in bundles. A bundle is pickled once; arrays of LARGE bytes or more travel apart from it, once for all bundles
+that have them, whoever owns them. What a task returns comes back as pickled too, so that arrays are as they would be
+here: writable, and aligned.
+
+A worker that has other sources of extbnsl, or other versions of what results depend on, is of no use: it might find
+something else.
+"""
+
+import functools
+import hashlib
+import io
+import os
+import pickle
+import platform
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGE = 1 << 16  # bytes of an array that travels apart from the tasks
+MATTERS = "numpy", "numba", "highspy", "h5py"  # libraries whose versions results may depend on
+SILENCE_SECONDS = 60.0  # that a worker goes on without a word of the driver
+HALT = "halt"  # what stands in a bundle for the `halt` of `Workers`
+KNOWN_TOKENS = 1024  # of work that was halted, which a worker remembers
+
+
+class Lost(Exception):
+    """A bundle does not come back: its worker is gone, or what it was given is. It is to be sent again; `for_good` if
+    that has been tried often enough."""
+
+    def __init__(self, for_good: bool = False) -> None:
+        super().__init__("lost")
+        self.for_good = for_good
+
+
+class Done(NamedTuple):
+    """What comes back of a bundle: the results of its tasks, in their order; how many seconds they took, how many bytes
+    came."""
+
+    results: list[Any]
+    seconds: float
+    size: int
+
+
+class Hands(Protocol):
+    """Other processes that do bundles of tasks.
+
+    slots: how many tasks they do at a time; 0 while there is nobody. missing: seconds since all of them went; 0 while
+    somebody is there, or before the first came. patience: how many seconds they may be missing. room: bytes that all
+    results that are under way may take.
+    """
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def missing(self) -> float: ...
+
+    @property
+    def room(self) -> int: ...
+
+    @property
+    def patience(self) -> float: ...
+
+    def put(self, part: "Part") -> Any:
+        """Bring an array to where tasks can get it; what stands for it, for as long as that is kept. Raises Lost."""
+
+    def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> "Future[bytes]":
+        """What `done_by` returns for so many tasks in another process; the future fails with Lost if nobody does it."""
+
+    def give_up(self, token: str) -> None:
+        """Let the tasks with this token end; nobody asks for what comes of them."""
+
+    def beat(self) -> None:
+        """Called several times a second by whoever waits: to tell how it stands."""
+
+
+class Part:
+    """An array on its way. Other processes ask for `array`, which is as it was: aligned, and writable if it was."""
+
+    def __init__(self, array: NDArray) -> None:
+        self._array = array.view(np.ndarray)
+        self._writable = array.flags.writeable
+        self._lock: Any = None
+
+    def __getstate__(self) -> tuple[NDArray, bool]:
+        return self._array, self._writable
+
+    def __setstate__(self, state: tuple[NDArray, bool]) -> None:
+        (self._array, self._writable), self._lock = state, threading.Lock()
+
+    @property
+    def array(self) -> NDArray:
+        """The array; the same one for all tasks of a process."""
+        if self._lock is not None:
+            with self._lock:
+                flags = self._array.flags
+                if not flags.aligned or flags.writeable != self._writable:
+                    self._array = self._array.copy(order="K")
+                    self._array.flags.writeable = self._writable
+        return self._array
+
+
+class Parcels:
+    """What the tasks of one piece of work are given, and the large arrays among it, each of which is put once."""
+
+    def __init__(self, hands: Hands, halt: NDArray[np.uint8]) -> None:
+        self._hands, self._halt = hands, halt
+        self._put: dict[int, tuple[weakref.ref, Any]] = {}  # by the identity of the array, as long as that lives
+        self.sent = 0
+
+    def packed(self, task: Callable[..., Any], arguments: list[tuple]) -> tuple[bytes, list[Any]]:
+        """The body of a bundle, and what stands for its large arrays. Raises Lost."""
+        body, parts = io.BytesIO(), list[Any]()
+        _Pickler(body, self, parts).dump((task, arguments))
+        return body.getvalue(), parts
+
+    def part(self, array: NDArray) -> Any:
+        """What stands for an array where it was put."""
+        key = id(array)
+        known = self._put.get(key)
+        if known is None or known[0]() is not array:
+            forget = weakref.ref(array, lambda _: self._put.pop(key, None))
+            known = self._put[key] = forget, self._hands.put(Part(array))
+        return known[1]
+
+    def renew(self, parts: Iterable[Any]) -> None:
+        """Put anew what these stood for: it may be lost."""
+        for key, (_, put) in list(self._put.items()):
+            if any(put is part for part in parts):
+                del self._put[key]
+
+    def is_halt(self, value: Any) -> bool:
+        """Whether it is the `halt` of the workers here."""
+        return value is self._halt
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles what a bundle has; large arrays become numbers of parts."""
+
+    def __init__(self, file: io.BytesIO, parcels: Parcels, parts: list[Any]) -> None:
+        super().__init__(file, 5)
+        self._parcels, self._parts = parcels, parts
+        self._numbers: dict[int, int] = {}
+
+    def persistent_id(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return None
+        if self._parcels.is_halt(value):
+            return HALT
+        if value.nbytes < LARGE or value.dtype.hasobject:
+            return None
+        if id(value) not in self._numbers:
+            self._numbers[id(value)] = len(self._parts)
+            self._parts.append(self._parcels.part(value))
+        return self._numbers[id(value)]
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, body: bytes, parts: tuple[Part, ...], halt: NDArray[np.uint8]) -> None:
+        super().__init__(io.BytesIO(body))
+        self._parts, self._halt = parts, halt
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._halt if pid == HALT else self._parts[pid].array
+
+
+def unpacked(answer: bytes) -> Done:
+    """What a worker answered; raises what one of the tasks raised there."""
+    results, seconds, error = pickle.loads(answer)
+    if error is not None:
+        raise error
+    return Done(results, seconds, len(answer))
+
+
+# What follows runs in the other processes.
+
+
+def done_by(driver: str, token: str, body: bytes, *parts: Part) -> bytes:
+    """Do the tasks of a bundle: their results, or what the first that failed raised; Lost if they were cut short."""
+    began = time.perf_counter()
+    results, error = list[Any](), None
+    halt = _work.halt_of(driver, token)
+    try:
+        task, arguments = _Unpickler(body, parts, halt).load()
+        for own in arguments:
+            results.append(task(*own))
+    except Exception as raised:
+        error = raised
+    if halt[0]:
+        results, error = [], Lost()
+    return pickle.dumps((results, time.perf_counter() - began, error), 5)
+
+
+class _Work:
+    """The work that this process has heard of: by driver and token its `halt`, and when each driver was last heard."""
+
+    def __init__(self) -> None:
+        self._halts: dict[tuple[str, str], NDArray[np.uint8]] = {}
+        self._heard: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._watching = False
+
+    def halt_of(self, driver: str, token: str) -> NDArray[np.uint8]:
+        """The `halt` of some work, which is set once it is halted."""
+        with self._lock:
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, daemon=True).start()
+            self._heard.setdefault(driver, time.monotonic())
+            while len(self._halts) >= KNOWN_TOKENS:
+                del self._halts[next(iter(self._halts))]
+            return self._halts.setdefault((driver, token), np.zeros(1, np.uint8))
+
+    def hear(self, driver: str, halted: tuple[str, ...]) -> None:
+        """The driver is there, and the work with these tokens is halted."""
+        self._heard[driver] = time.monotonic()
+        for token in halted:
+            self.halt_of(driver, token)[0] = 1
+
+    def _watch(self) -> None:
+        """Halt the work of drivers that have been silent for too long: they may have been killed."""
+        while True:
+            time.sleep(1.0)
+            with self._lock:
+                now = time.monotonic()
+                for (driver, _), halt in self._halts.items():
+                    if now - self._heard[driver] > SILENCE_SECONDS:
+                        halt[0] = 1
+
+
+_work = _Work()
+
+
+async def hear(driver: str, halted: tuple[str, ...]) -> None:
+    """Take in that a driver is there, and that its work with these tokens is halted. Asynchronous, as Dask waits for no
+    other answer."""
+    _work.hear(driver, halted)
+
+
+@functools.cache
+def told_of_this() -> dict[str, str]:
+    """What results may depend on in this process: sources, and versions."""
+    digest, top = hashlib.sha256(), Path(__file__).parents[1]
+    for path in sorted(top.rglob("*.py")):
+        digest.update(str(path.relative_to(top)).encode() + b"\0" + path.read_bytes())
+    versions = {name: metadata.version(name) for name in MATTERS}
+    python = f"{sys.version_info.major}.{sys.version_info.minor} ({platform.python_implementation()})"
+    return {"extbnsl": digest.hexdigest()[:16], "Python": python, "host": os.uname().nodename} | versions
+
+
+def difference(worker: dict[str, str], here: dict[str, str]) -> str:
+    """How a worker differs from this process in what results may depend on; empty if it does not."""
+    for name, own in here.items():
+        other = worker.get(name)
+        if name != "host" and other != own:
+            if name == "extbnsl":
+                return "it has other sources of extbnsl"
+            return f"it has {name} {other}, where the driver has {own}"
+    return ""

@@ -1,0 +1,167 @@
+"""Real workers of Dask: losses, refusals, a scheduler that goes away, and what is told."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import extbnsl.machine.spreading
+from extbnsl.core.claims import NO_WORKERS
+from extbnsl.core.events import Warned, WorkersChanged
+from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.dask_hands import hands_of
+from extbnsl.machine.workers import Stopped, Workers
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+TABLE = np.arange(100_000)
+PATIENCE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.0)
+
+
+def place(number, table, seconds):
+    """A task: an entry of a table, and which process did it."""
+    time.sleep(seconds)
+    return int(table[number]), os.getpid()
+
+
+def dying(number, marks):
+    """A task that kills its process, once for each number."""
+    mark = Path(marks) / str(number)
+    if number % 4 == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.05)
+    return number
+
+
+def deadly(number, driver):
+    """A task that kills every process but the driver."""
+    if os.getpid() != driver:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def processes():
+    """A cluster of two processes."""
+    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+
+
+def when(reached, seconds=PATIENCE):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def hands_from(client, told):
+    """The hands of a client; `told` gets the events."""
+    return hands_of(client, Budgets(threads=1).granted(Path()), told.append)
+
+
+def test_two_processes_do_the_tasks_and_what_is_told():
+    told = []
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, told) as hands:
+        when(lambda: hands.slots == 2)
+        with Workers(1, hands=hands) as workers:
+            tasks = [(number, TABLE, 0.02) for number in range(100)]
+            found = list(workers.spread(place, tasks, 4))
+    assert [number for number, _ in found] == list(range(100))
+    assert len({process for _, process in found} - {os.getpid()}) == 2
+    last = [event for event in told if isinstance(event, WorkersChanged)][-1]
+    assert (last.workers, last.worker_threads, last.workers_lost) == (2, 2, 0)
+    assert last.tasks == 100
+    assert last.bytes_sent > TABLE.nbytes
+    assert last.bytes_received > 0
+    assert not [event for event in told if isinstance(event, Warned)]
+
+
+def test_workers_that_are_killed_cost_nothing_but_time(tmp_path):
+    told = []
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, told) as hands:
+        when(lambda: hands.slots == 2)
+        with Workers(1, hands=hands) as workers:
+            found = list(workers.spread(dying, [(number, str(tmp_path)) for number in range(16)], 4))
+    assert found == list(range(16))
+
+
+def test_a_task_that_kills_its_workers_is_done_by_the_driver():
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, []) as hands:
+        when(lambda: hands.slots == 2)
+        with Workers(1, hands=hands) as workers:
+            assert list(workers.spread(deadly, [(5, os.getpid())], 4)) == [5]
+
+
+def test_shared_arrays_survive_their_only_holder():
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, []) as hands:
+        when(lambda: hands.slots == 2)
+        with Workers(1, hands=hands) as workers:
+            results = workers.spread(place, [(number, TABLE, 0.05) for number in range(40)], 4)
+            found = [next(results)]
+            for process in client.run(os.getpid).values():
+                os.kill(process, signal.SIGKILL)
+            found += list(results)
+    assert [number for number, _ in found] == list(range(40))
+
+
+def test_a_worker_with_other_sources_gets_no_work(tmp_path):
+    other = tmp_path / "site"
+    package = Path(extbnsl.__file__).parent
+    shutil.copytree(package, other / "extbnsl")
+    (other / "extbnsl" / "core" / "added.py").write_text("# something else\n")
+    told = []
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, told) as hands:
+        when(lambda: hands.slots == 2)
+        environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join((str(other), os.environ["PYTHONPATH"]))}
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-dashboard"]
+        with subprocess.Popen(
+            [*command, "--nthreads", "1"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as stranger:
+            try:
+                when(lambda: len(client.nthreads()) == 3)
+                when(lambda: hands.beat() or any(isinstance(event, Warned) for event in told))
+                with Workers(1, hands=hands) as workers:
+                    found = list(workers.spread(place, [(number, TABLE, 0.02) for number in range(60)], 4))
+                assert hands.slots == 2
+            finally:
+                stranger.terminate()
+    assert [number for number, _ in found] == list(range(60))
+    assert stranger.pid not in {process for _, process in found}
+    [warned] = [event.message for event in told if isinstance(event, Warned)]
+    assert "other sources of extbnsl" in warned
+
+
+def test_a_scheduler_that_goes_away_ends_the_work(monkeypatch):
+    monkeypatch.setattr(extbnsl.machine.dask_hands, "PATIENCE_SECONDS", 1.0)
+    with processes() as cluster:
+        client = distributed.Client(cluster.scheduler_address)
+        with hands_from(client, []) as hands, Workers(1, hands=hands) as workers:
+            when(lambda: hands.slots == 2)
+            results = workers.spread(place, [(number, TABLE, 0.05) for number in range(2000)], 4)
+            assert next(results)[0] == 0
+            cluster.close()
+            with pytest.raises(Stopped, match=NO_WORKERS):
+                list(results)
+
+
+def test_workers_that_come_later_join_in():
+    cluster = distributed.LocalCluster(n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client, hands_from(client, []) as hands, Workers(1, hands=hands) as w:
+        results = w.spread(place, [(number, TABLE, 0.1) for number in range(60)], 4)
+        first = next(results)
+        cluster.scale(2)
+        found = [first, *results]
+    assert [number for number, _ in found] == list(range(60))
+    assert {process for _, process in found} > {os.getpid()}

@@ -1,0 +1,65 @@
+"""Every question is answered alike by threads and by hands, however badly these behave."""
+
+import numpy as np
+import pytest
+from cases import random_dataset, random_numbers
+from fake_hands import WAYS, hands_that_are
+
+import extbnsl
+import extbnsl.machine.spreading
+import extbnsl.parents.exhaustive.by_level
+from extbnsl.core.codec import json_text
+
+COUNTERS = (
+    "nodes_expanded",
+    "nodes_generated",
+    "nodes_kept",
+    "varsets_counted",
+    "parent_sets",
+    "components",
+    "parameters",
+)
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    """Threads have no time for themselves, and tasks are small."""
+    monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.0)
+    monkeypatch.setattr(extbnsl.parents.exhaustive.by_level, "CHUNK", 16)
+
+
+def answer_of(result):
+    """What must be the same of an answer: all but what it took."""
+    document = dict(result.document({}))
+    stats = document.pop("stats")
+    del document["provenance"]
+    document["stats"] = {key: stats.get(key) for key in COUNTERS}
+    if (bootstrap := getattr(result, "bootstrap", None)) is not None:
+        document["resamples"] = [
+            (one.number, one.status, one.cost, one.lower_bound, one.network.parents_by_name()) for one in bootstrap.done
+        ]
+    return json_text(document)
+
+
+def questions(seed):
+    """A question of each kind about a random problem, as functions of hands."""
+    rng = np.random.default_rng(seed)
+    data = random_dataset(rng, int(rng.integers(1, 7)), int(rng.integers(20, 200)))
+    names = list(data.names)
+    numbers = random_numbers(rng, 5, 40)
+    common = {"threads": 2}
+    yield lambda hands: extbnsl.learn(data, score="bdeu", ess=5.0, hands=hands, **common)
+    yield lambda hands: extbnsl.learn(data, bootstrap=5, hands=hands, **common)
+    yield lambda hands: extbnsl.learn(numbers, score="gaussian-bic", hands=hands, **common)
+    yield lambda hands: extbnsl.k_best(data, 7, hands=hands, **common)
+    yield lambda hands: extbnsl.order(data, names, hands=hands, **common)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_answers(way):
+    seed, sent = list(WAYS).index(way), 0
+    for ask in questions(seed):
+        hands = hands_that_are(way, seed)
+        assert answer_of(ask(hands)) == answer_of(ask(None))
+        sent += len(hands.bundles)
+    assert (sent > 5) == (way != "nobody")
