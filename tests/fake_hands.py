@@ -7,7 +7,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from extbnsl.machine.hands import Lost, done_by, hear
+from extbnsl.machine.hands import Driver, Lost, done_by, hear, told_of_this
 
 
 class Kept:
@@ -31,7 +31,7 @@ class FakeHands:
         self._random, self._slots = random.Random(seed), slots
         self._lose, self._forget, self._repeat, self._seconds, self._away = lose, forget, repeat, seconds, away
         self._pool, self._lock = ThreadPoolExecutor(max(1, slots)), threading.Lock()
-        self._parts, self._back, self._driver = [], 0.0, f"fake-{seed}"
+        self._parts, self._back, self._driver = [], 0.0, Driver(f"fake-{seed}", told_of_this())
         self.bundles, self.given_up, self.missing = [], [], 0.0
 
     @property
@@ -62,7 +62,11 @@ class FakeHands:
     def give_up(self, token):
         """As `Hands`."""
         self.given_up.append(token)
-        asyncio.run(hear(self._driver, (token,)))
+        asyncio.run(hear(self._driver.name, (token,)))
+
+    def see(self, mark):
+        """As `Hands`."""
+        return mark.parent.is_dir()
 
     def beat(self):
         """As `Hands`."""

@@ -106,6 +106,11 @@ def is_arrays(name: str) -> bool:
     return _ARRAYS.fullmatch(name) is not None
 
 
+def seen(process: int) -> str:
+    """The file by which other machines see that they have a folder; temporary."""
+    return f".{MARK}.{process}.tmp"
+
+
 def is_temporary(name: str) -> bool:
     """Whether a run names a file so while it is being written."""
     return _TEMPORARY.fullmatch(name) is not None

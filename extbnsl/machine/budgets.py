@@ -130,14 +130,14 @@ class Budgets(Options):
         ),
     ] = None
     hands: Annotated[
-        Any,
+        object | None,
         Option(
             "have other processes work too: so many of this machine, local:N; those of a Dask scheduler, "
-            "tcp://HOST:8786 or scheduler-file:PATH; or at most N jobs of a queue, slurm:N, pbs:N, lsf:N or htcondor:N",
+            "tcp://HOST:8786 or scheduler-file:PATH; or at most N jobs of a queue, slurm:N, pbs:N, lsf:N or "
+            "htcondor:N; in Python also a client of dask.distributed",
             "CLUSTER",
             default="none but this one",
             parse=hands_given,
-            given="str or distributed.Client",
             flag="--cluster",
         ),
     ] = None

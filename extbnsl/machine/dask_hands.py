@@ -1,18 +1,20 @@
 """Hands that are workers of a Dask cluster."""
 
 import contextlib
+import os
 import threading
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
 from extbnsl.machine.budgets import Granted
 from extbnsl.machine.cluster import cluster_client, patience_with
-from extbnsl.machine.hands import Lost, Part, difference, done_by, hear, told_of_this
+from extbnsl.machine.hands import Driver, Lost, Part, difference, done_by, hear, sees, told_of_this
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 60.0  # with workers that are all gone
 ROOM_SHARE = 8  # of memory, for results that are under way
 RUNNING = "running"  # the status of a client that has its scheduler
+SEE_SECONDS = 5.0  # that a worker may take to look for a file
 PUT_SECONDS = 10.0  # that an array may take to get to a worker which does not answer
 LOOK_SECONDS = 0.5  # between two looks at who is there
 TELL_SECONDS = 2.0  # between two words to the observer, if workers neither come nor go
@@ -49,7 +52,7 @@ class DaskHands:
     def __init__(self, client: "Client", observer: Observer, room: int, patience: float) -> None:
         self.room, self.patience = room, patience
         self._client, self._observer = client, observer
-        self._driver, self._halted = uuid.uuid4().hex, list[str]()
+        self._driver, self._halted = Driver(uuid.uuid4().hex, told_of_this()), list[str]()
         self._lock, self._over = threading.Lock(), threading.Event()
         self._asked: dict[str, Any] = {}  # what workers were asked about themselves
         self._threads: dict[str, int] = {}  # of the workers that count
@@ -70,6 +73,9 @@ class DaskHands:
         self._tell(self._counted())
         self._halt()
         self._watcher.join(BEAT_SECONDS)
+        if self._driver.mark is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._driver.mark[0])
 
     @property
     def slots(self) -> int:
@@ -114,6 +120,24 @@ class DaskHands:
                 self._client.cancel(left)
             self._halted.append(token)
             self._halt()
+
+    def see(self, mark: Path) -> bool:
+        """See `Hands`."""
+        told = self._driver.mark or (str(mark), self._driver.name)
+        try:
+            mark.write_text(told[1])
+            with self._lock:
+                workers = list(self._threads)
+            asked = [self._client.submit(sees, *told, pure=False, workers=[one]) for one in workers]
+            blind = [worker for worker, one in zip(workers, asked, strict=True) if not one.result(SEE_SECONDS)]
+        except FAILURES:
+            return False
+        self._driver = self._driver._replace(mark=None if blind else told)
+        if blind:
+            self._sayings.append(
+                f"The worker at {blind[0]} does not see {mark.parent}: layers are expanded here alone."
+            )
+        return not blind
 
     def beat(self) -> None:
         """Tell the observer what there is to say."""
@@ -217,4 +241,4 @@ class DaskHands:
         """Tell the workers that the driver is there, and which work is halted."""
         with contextlib.suppress(*FAILURES):
             if self._client.status == RUNNING:
-                self._client.run(hear, self._driver, tuple(self._halted[-HALTED:]), wait=False)
+                self._client.run(hear, self._driver.name, tuple(self._halted[-HALTED:]), wait=False)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 LARGE = 1 << 16  # bytes of an array that travels apart from the tasks
 MATTERS = "numpy", "numba", "highspy", "h5py"  # libraries whose versions results may depend on
-SILENCE_SECONDS = 60.0  # that a worker goes on without a word of the driver
+DRIVER_SECONDS = 60.0  # that a worker goes on without a word of the driver
 HALT = "halt"  # what stands in a bundle for the `halt` of `Workers`
 KNOWN_TOKENS = 1024  # of work that was halted, which a worker remembers
 
@@ -50,6 +50,15 @@ class Done(NamedTuple):
     results: list[Any]
     seconds: float
     size: int
+
+
+class Driver(NamedTuple):
+    """Who sends tasks: a name that no other driver has, what is told of its process, and if tasks need its folder, the
+    path of a file there and what is in it."""
+
+    name: str
+    told: dict[str, str]
+    mark: tuple[str, str] | None = None
 
 
 class Hands(Protocol):
@@ -80,6 +89,9 @@ class Hands(Protocol):
 
     def give_up(self, token: str) -> None:
         """Let the tasks with this token end; nobody asks for what comes of them."""
+
+    def see(self, mark: Path) -> bool:
+        """Whether all of them see a file that is made here for that; from then on no others get tasks."""
 
     def beat(self) -> None:
         """Called several times a second by whoever waits: to tell how it stands."""
@@ -186,11 +198,14 @@ def unpacked(answer: bytes) -> Done:
 # What follows runs in the other processes.
 
 
-def done_by(driver: str, token: str, body: bytes, *parts: Part) -> bytes:
-    """Do the tasks of a bundle: their results, or what the first that failed raised; Lost if they were cut short."""
+def done_by(driver: Driver, token: str, body: bytes, *parts: Part) -> bytes:
+    """Do the tasks of a bundle: their results, or what the first that failed raised; Lost if this process is none that
+    the driver needs, or they were cut short."""
     began = time.perf_counter()
     results, error = list[Any](), None
-    halt = _work.halt_of(driver, token)
+    if difference(told_of_this(), driver.told) or not (driver.mark is None or sees(*driver.mark)):
+        return pickle.dumps((results, 0.0, Lost()), 5)
+    halt = _work.halt_of(driver.name, token)
     try:
         task, arguments = _Unpickler(body, parts, halt).load()
         for own in arguments:
@@ -235,7 +250,7 @@ class _Work:
             with self._lock:
                 now = time.monotonic()
                 for (driver, _), halt in self._halts.items():
-                    if now - self._heard[driver] > SILENCE_SECONDS:
+                    if now - self._heard[driver] > DRIVER_SECONDS:
                         halt[0] = 1
 
 
@@ -246,6 +261,14 @@ async def hear(driver: str, halted: tuple[str, ...]) -> None:
     """Take in that a driver is there, and that its work with these tokens is halted. Asynchronous, as Dask waits for no
     other answer."""
     _work.hear(driver, halted)
+
+
+def sees(path: str, mark: str) -> bool:
+    """Whether this process sees the file that the driver has marked so."""
+    try:
+        return Path(path).read_text() == mark
+    except (OSError, ValueError):
+        return False
 
 
 @functools.cache

@@ -22,7 +22,7 @@ BUNDLE_SECONDS = 0.75  # that the tasks of a bundle last
 PARTS_PER_SLOT = 4  # bundles of a stream whose length is known, for each slot, at least
 OUT_PER_SLOT = 2  # bundles that are out for each slot: one waits there while another is done
 MOST_LOSSES = 3  # of a bundle before it is done here
-POLL_SECONDS = 0.2
+LISTEN_SECONDS = 0.2  # at most, between two looks at a stop
 
 
 class Here(Protocol):
@@ -168,7 +168,7 @@ class Spread:
     def _ended(self, ordered: bool) -> list[_Out]:
         """Those that have ended and whose turn it is, waited for a moment; they are not out any more."""
         awaited = [self._out[0].future] if ordered else [out.future for out in self._out]
-        wait(awaited, POLL_SECONDS, FIRST_COMPLETED)
+        wait(awaited, LISTEN_SECONDS, FIRST_COMPLETED)
         self._here.check()
         self._hands.beat()
         found = list[_Out]()

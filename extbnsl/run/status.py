@@ -249,7 +249,7 @@ def _layer_text(told: Mapping[str, Any]) -> str | None:
 
 
 def _workers_text(told: Mapping[str, Any]) -> str | None:
-    if told["workers"] is None:
+    if None in (told[key] for key in ("workers", "worker_threads", "tasks", "bytes_sent", "bytes_received")):
         return None
     lost = f", {told['workers_lost']:,} lost" if told["workers_lost"] else ""
     way = f"{format_size(told['bytes_sent'])} sent, {format_size(told['bytes_received'])} received"

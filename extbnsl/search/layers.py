@@ -9,6 +9,7 @@ partitions together before anything is written, no duplicate ever reaches a file
 import contextlib
 import itertools
 import math
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +30,8 @@ from extbnsl.search.targets import Block, plan
 from extbnsl.search.tasks import Expansion, Sink, expand_block, improve_rows, ready_sources
 
 TASKS_PER_THREAD = 4  # in one layer, at least, if it is large enough; twice as many cost a tenth more CPU time
+TASKS_PER_SLOT = 16  # that may be out for each thread of hands
+FAR_NODES = 1 << 22  # of a layer that hands expand: with fewer it is over before they have begun
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
 CACHE_BYTES = 1 << 24  # of a problem's tables beyond which a node takes ten times as long, so that tasks are smaller
 MOST_TASK_BYTES = 64 << 20
@@ -125,6 +128,7 @@ class _LayerSearch:
         self._unsaved = self._bytes_to_write(self._state.runs)
         self._grants: deque[Sink] = deque()  # of the tasks that are out, oldest first
         self._short = False  # whether a task did not find room
+        self._far = False  # whether hands expand the layer, all of which is in files then
 
     def states(self) -> Iterator[SearchState]:
         """The states from here to the end of the layer, which is the last one; Stopped as `search_layers`."""
@@ -141,10 +145,12 @@ class _LayerSearch:
         raise Stopped(reason)
 
     def _expanded(self) -> Iterator[SearchState]:
-        self._make_ready()
+        self._far = self._goes_far()
+        if not self._far:
+            self._make_ready()
         blocks = self._blocks()
         while blocks:
-            yield from self._pass(blocks, self._room.tasks(self._workers.threads))
+            yield from self._pass(blocks, self._ahead)
             if self._short:
                 yield self._stored()  # so that files no longer needed can go
                 self._short = False
@@ -154,6 +160,22 @@ class _LayerSearch:
             blocks = self._blocks()
         self._finish()
         yield self._stored() if self._room.commit_due() else self._state
+
+    @property
+    def _ahead(self) -> int:
+        """How many tasks may be out at a time."""
+        return TASKS_PER_SLOT * self._workers.slots if self._far else self._room.tasks(self._workers.threads)
+
+    def _goes_far(self) -> bool:
+        """Whether hands expand the layer: it is large, and they see the folder of the files, in which there is room for
+        all of it."""
+        hands, store = self._workers.hands, self._room.store
+        if hands is None or store is None or self._state.layer.nodes < FAR_NODES:
+            return False
+        if not hands.see(store.folder.absolute() / names.seen(os.getpid())):
+            return False
+        self._state = self._stored()
+        return all(run.files for run in self._state.layer.runs)
 
     def _make_ready(self) -> None:
         """Prepare the sources once for all tasks, if the layer is one run in memory and they fit."""
@@ -168,7 +190,8 @@ class _LayerSearch:
         """What is left to do, with sources that about fit the tasks; in enough pieces for all threads, if the layer is
         large enough."""
         problem, state, threads = self._problem, self._state, self._workers.threads
-        runs, tasks, sources = state.layer.runs, TASKS_PER_THREAD * threads, LEAST_SOURCES
+        slots = self._workers.slots if self._far else threads
+        runs, tasks, sources = state.layer.runs, TASKS_PER_THREAD * slots, LEAST_SOURCES
         if problem.bytes > CACHE_BYTES:
             tasks, sources = 2 * tasks, sources // 8
         highs = np.concatenate([run.fence_highs for run in runs])
@@ -183,8 +206,9 @@ class _LayerSearch:
         """Do the blocks, so many at a time, until one finds no room."""
         arguments = self._arguments(blocks, ahead)
         said = time.monotonic()
+        expand = self._workers.spread if self._far else self._workers.stream
         try:
-            for expansion in self._workers.stream(expand_block, arguments, ahead, self._forget):
+            for expansion in expand(expand_block, arguments, ahead, self._forget):
                 self._take(expansion)
                 self._promise(-self._grants.popleft().disk)
                 if self._room.commit_due() and not self._short:
@@ -198,13 +222,18 @@ class _LayerSearch:
 
     def _arguments(self, blocks: list[Block], ahead: int) -> Iterator[tuple]:
         """The arguments of the tasks, each made when it is to start: what room there is then is shared."""
+        problem, layer = self._problem, self._state.layer
+        if self._far:
+            layer = replace(layer, runs=tuple(run.filed for run in layer.runs), sources=None)
+            if (cache := problem.score_cache) is not None:
+                problem = replace(problem, parent_graphs=replace(cache, folder=cache.folder.absolute()))
         for block in blocks:
             if self._short:
                 return
             sink = self._sink(block, ahead)
             self._grants.append(sink)
             self._promise(sink.disk)
-            yield self._problem, self._state.layer, block, sink, self._workers.halt
+            yield problem, layer, block, sink, self._workers.halt
 
     def _sink(self, block: Block, ahead: int) -> Sink:
         """Where the task of a block may leave what it makes: its share of what the others have not been granted."""
@@ -214,10 +243,10 @@ class _LayerSearch:
         disk = 0 if store is None else store.free - self._unsaved
         return Sink(
             run_nodes=self._run_nodes,
-            memory=max(0.0, memory / ahead),
+            memory=0.0 if self._far else max(0.0, memory / ahead),
             disk=max(0, disk // ahead),
-            write=self._unsaved > self._room.unsaved,
-            folder=None if store is None else store.folder,
+            write=self._far or self._unsaved > self._room.unsaved,
+            folder=None if store is None else store.folder.absolute() if self._far else store.folder,
             stem=names.nodes(names.layer(self._room.name, self._state.layer.size + 1), block.first),
             compress=store is not None and store.compress,
             closely=used > MOST_SHARE * most,  # fewer nodes are worth much more time then

@@ -12,7 +12,7 @@ from fake_hands import WAYS, FakeHands, hands_that_are
 import extbnsl.machine.hands
 import extbnsl.machine.spreading
 from extbnsl.core.claims import NO_WORKERS
-from extbnsl.machine.hands import LARGE, Lost, Parcels, Part, difference, done_by, told_of_this, unpacked
+from extbnsl.machine.hands import LARGE, Driver, Lost, Parcels, Part, difference, done_by, told_of_this, unpacked
 from extbnsl.machine.workers import Stopped, Workers
 
 TABLE = np.arange(LARGE, dtype=np.float64)
@@ -146,11 +146,30 @@ def test_a_stop_halts_tasks_elsewhere_and_here():
 
 def test_what_is_cut_short_never_counts_as_done():
     body, parts = Parcels(FakeHands(), np.zeros(1, np.uint8)).packed(alone, [(1, 0.0)])
-    assert unpacked(done_by("driver", "one", body)).results == [1]
+    assert unpacked(done_by(Driver("driver", told_of_this()), "one", body)).results == [1]
     hands = FakeHands(seed=5)
     hands.give_up("two")
     with pytest.raises(Lost):
-        unpacked(done_by("fake-5", "two", body, *parts))
+        unpacked(done_by(hands._driver, "two", body, *parts))
+
+
+def test_a_process_that_is_none_that_is_needed_does_nothing(tmp_path):
+    body, _ = Parcels(FakeHands(), np.zeros(1, np.uint8)).packed(alone, [(1, 0.0)])
+    here, mark = told_of_this(), tmp_path / "mark"
+    mark.write_text("this one")
+    for told, seen, does in [
+        (here, None, True),
+        (here, (str(mark), "this one"), True),
+        (here, (str(mark), "another"), False),
+        (here, (str(tmp_path / "none"), "this one"), False),
+        (here | {"numba": "0"}, None, False),
+    ]:
+        answer = done_by(Driver("one", told, seen), "three", body)
+        if does:
+            assert unpacked(answer).results == [1]
+        else:
+            with pytest.raises(Lost):
+                unpacked(answer)
 
 
 def test_all_workers_gone_for_too_long():
@@ -237,7 +256,7 @@ def test_what_makes_a_worker_another():
 
 
 def test_a_driver_that_is_silent_halts_its_work_alone(monkeypatch):
-    monkeypatch.setattr(extbnsl.machine.hands, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(extbnsl.machine.hands, "DRIVER_SECONDS", 0.5)
     work = extbnsl.machine.hands._Work()
     silent, heard = work.halt_of("silent", "a"), work.halt_of("heard", "a")
     end = time.monotonic() + 10.0

@@ -10,6 +10,7 @@ import naive
 import numpy as np
 import pytest
 from cases import cost_of_order, random_families, scores_of
+from fake_hands import WAYS, FakeHands, hands_that_are
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import as_kept, search_state
@@ -254,6 +255,33 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
             if limit > problem.optimum:
                 order = optimal_order(state, ready.low_bits, copy.folder)
                 assert order == optimal_order(expected[-1], ready.low_bits)
+
+
+FAR = {"START_SECONDS": 0.0, "FAR_NODES": 4, "LOW_BITS": 1, "LEAST_SOURCES": 2, "LEAST_TASK_BYTES": 400}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hands_change_nothing(way, tmp_path):
+    """Layers that hands expand, from files to files."""
+    problem, hands = Problem(3, 9), hands_that_are(way)
+    store = Store(tmp_path, 1 << 30)
+    with sized(FAR), Workers(1, hands=hands) as workers:
+        ready = problem.ready(math.inf, False)
+        found = ends(search_layers(ready, workers, Room(1e9, store, name="c")))
+        assert [(nodes_of(state, ready, store.folder), counters(state)) for state in found] == [
+            (nodes_of(state, ready), counters(state)) for state in searched(ready)
+        ]
+    assert bool(hands.bundles) == (way != "nobody")
+
+
+def test_hands_that_do_not_see_the_folder_expand_nothing(tmp_path):
+    problem, hands = Problem(3, 7), FakeHands()
+    hands.see = lambda mark: False
+    with sized(FAR), Workers(1, hands=hands) as workers:
+        ready = problem.ready(math.inf, False)
+        found = ends(search_layers(ready, workers, Room(1e9, Store(tmp_path, 1 << 30), name="c")))
+    assert len(found) == 8
+    assert hands.bundles == []
 
 
 def test_files_go_when_no_state_names_them(tmp_path):

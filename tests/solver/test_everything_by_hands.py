@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from cases import random_dataset, random_numbers
 from fake_hands import WAYS, hands_that_are
+from patching import sized
 
 import extbnsl
-import extbnsl.machine.spreading
-import extbnsl.parents.exhaustive.by_level
 from extbnsl.core.codec import json_text
 
 COUNTERS = (
@@ -21,11 +20,10 @@ COUNTERS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch):
-    """Threads have no time for themselves, and tasks are small."""
-    monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.0)
-    monkeypatch.setattr(extbnsl.parents.exhaustive.by_level, "CHUNK", 16)
+SMALL = {  # threads have no time for themselves, and tasks are small
+    **{"START_SECONDS": 0.0, "by_level.CHUNK": 16, "FAR_NODES": 4},
+    **{"LOW_BITS": 1, "LEAST_SOURCES": 2, "LEAST_TASK_BYTES": 400},
+}
 
 
 def answer_of(result):
@@ -51,6 +49,7 @@ def questions(seed):
     yield lambda hands: extbnsl.learn(data, score="bdeu", ess=5.0, hands=hands, **common)
     yield lambda hands: extbnsl.learn(data, bootstrap=5, hands=hands, **common)
     yield lambda hands: extbnsl.learn(numbers, score="gaussian-bic", hands=hands, **common)
+    yield lambda hands: extbnsl.learn(data, lower_bound="static", parent_graph="layered", hands=hands, **common)
     yield lambda hands: extbnsl.k_best(data, 7, hands=hands, **common)
     yield lambda hands: extbnsl.order(data, names, hands=hands, **common)
 
@@ -60,6 +59,7 @@ def test_the_same_answers(way):
     seed, sent = list(WAYS).index(way), 0
     for ask in questions(seed):
         hands = hands_that_are(way, seed)
-        assert answer_of(ask(hands)) == answer_of(ask(None))
+        with sized(SMALL):
+            assert answer_of(ask(hands)) == answer_of(ask(None))
         sent += len(hands.bundles)
     assert (sent > 5) == (way != "nobody")
