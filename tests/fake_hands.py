@@ -32,7 +32,7 @@ class FakeHands:
         self._lose, self._forget, self._repeat, self._seconds, self._away = lose, forget, repeat, seconds, away
         self._pool, self._lock = ThreadPoolExecutor(max(1, slots)), threading.Lock()
         self._parts, self._back, self._driver = [], 0.0, Driver(f"fake-{seed}", told_of_this())
-        self.bundles, self.given_up, self.missing = [], [], 0.0
+        self.bundles, self.given_up, self.missing, self.kept = [], [], 0.0, {}
 
     @property
     def slots(self):

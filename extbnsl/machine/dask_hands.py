@@ -14,7 +14,7 @@ from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
 from extbnsl.machine.budgets import Granted
 from extbnsl.machine.cluster import cluster_client, patience_with
-from extbnsl.machine.hands import Driver, Lost, Part, difference, done_by, hear, sees, told_of_this
+from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, sees, told_of_this
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -51,6 +51,7 @@ class DaskHands:
 
     def __init__(self, client: "Client", observer: Observer, room: int, patience: float) -> None:
         self.room, self.patience = room, patience
+        self.kept: Put = {}
         self._client, self._observer = client, observer
         self._driver, self._halted = Driver(uuid.uuid4().hex, told_of_this()), list[str]()
         self._lock, self._over = threading.Lock(), threading.Event()

@@ -66,8 +66,10 @@ class Hands(Protocol):
 
     slots: how many tasks they do at a time; 0 while there is nobody. missing: seconds since all of them went; 0 while
     somebody is there, or before the first came. patience: how many seconds they may be missing. room: bytes that all
-    results that are under way may take.
+    results that are under way may take. kept: arrays that do not change, see `Workers.keep`.
     """
+
+    kept: "Put"
 
     @property
     def slots(self) -> int: ...
@@ -123,13 +125,21 @@ class Part:
         return self._array
 
 
+Put = dict[int, tuple[weakref.ref, Any]]  # by the identity of an array, as long as that lives, what stands for it
+
+
+def known_while_there(array: NDArray, put: Put) -> weakref.ref:
+    """A reference to an array with whose end it is forgotten."""
+    key = id(array)
+    return weakref.ref(array, lambda _: put.pop(key, None))
+
+
 class Parcels:
     """What the tasks of one piece of work are given, and the large arrays among it, each of which is put once."""
 
     def __init__(self, hands: Hands, halt: NDArray[np.uint8]) -> None:
         self._hands, self._halt = hands, halt
-        self._put: dict[int, tuple[weakref.ref, Any]] = {}  # by the identity of the array, as long as that lives
-        self.sent = 0
+        self._put: Put = {}
 
     def packed(self, task: Callable[..., Any], arguments: list[tuple]) -> tuple[bytes, list[Any]]:
         """The body of a bundle, and what stands for its large arrays. Raises Lost."""
@@ -139,18 +149,19 @@ class Parcels:
 
     def part(self, array: NDArray) -> Any:
         """What stands for an array where it was put."""
-        key = id(array)
-        known = self._put.get(key)
-        if known is None or known[0]() is not array:
-            forget = weakref.ref(array, lambda _: self._put.pop(key, None))
-            known = self._put[key] = forget, self._hands.put(Part(array))
-        return known[1]
+        put = self._hands.kept if id(array) in self._hands.kept else self._put
+        seen, stands = put.get(id(array)) or (known_while_there(array, put), None)
+        if stands is None:
+            stands = self._hands.put(Part(array))
+            put[id(array)] = seen, stands
+        return stands
 
     def renew(self, parts: Iterable[Any]) -> None:
         """Put anew what these stood for: it may be lost."""
-        for key, (_, put) in list(self._put.items()):
-            if any(put is part for part in parts):
-                del self._put[key]
+        for put in (self._hands.kept, self._put):
+            for key, (array, stands) in list(put.items()):
+                if any(stands is part for part in parts):
+                    put[key] = array, None
 
     def is_halt(self, value: Any) -> bool:
         """Whether it is the `halt` of the workers here."""

@@ -218,6 +218,15 @@ class Workers:
                 self.stop = lambda: NO_WORKERS  # whatever comes next would need them too
                 raise Stopped(NO_WORKERS) from None
 
+    def keep(self, values: Iterable[Any]) -> None:
+        """The arrays among these do not change any more: hands get them once, and not with each `spread`."""
+        if self.hands is not None:
+            from extbnsl.machine.hands import known_while_there
+
+            for array in values:
+                if isinstance(array, np.ndarray):
+                    self.hands.kept.setdefault(id(array), (known_while_there(array, self.hands.kept), None))
+
     def stream(
         self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]], ahead: int, forget: Callable[[T], None]
     ) -> Iterator[T]:

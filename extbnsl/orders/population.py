@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ ORDERS = 8  # that are improved side by side
 FEW_ORDERS = 2  # where one takes seconds
 MANY_VARIABLES = 2000  # from which on that is so
 NUMBER = 500  # of kicks, in a round
+FAR_VARIABLES = 2000  # of which hands make so many kicks in a round; of fewer more, as a round lasts some seconds
 FEW = 50  # by which they become more from round to round while lists grow, from none at first
 
 
@@ -103,7 +105,9 @@ def search_lists(
 
     lists: those of growing lists grow between rounds by what the orders' networks choose.
     seed: of the random numbers, or the population to go on with as if nothing had happened. improve: what a
-    round does with an order, such as one of METHODS.
+    round does with an order, such as one of METHODS. Without rounds and patience the workers' hands
+    improve orders, if there are any: as many as they have slots, in rounds that last some seconds, so that what is
+    found depends on them.
     on_better: hears of each lower cost; on_round: of the population before the first round and after each one, and
     after a stop. One variable ends at once. A stop keeps the best; then a round takes only as long as the kernels in
     flight need to notice it.
@@ -112,10 +116,11 @@ def search_lists(
     """
     growing, grown = (lists, True) if isinstance(lists, GrowingLists) else (None, False)
     lists = lists.lists if isinstance(lists, GrowingLists) else lists
+    far = workers.hands is not None and rounds is None and patience is None
     if isinstance(seed, Population):
         orders, states, best = seed.orders, seed.states, seed.best
     else:
-        orders, states = _beginning(lists, seed)
+        orders, states = _beginning(lists, seed, workers.slots if far else 0)
         best = _best_of(orders, lists)
     done = stale = 0
     on_better(best.cost)
@@ -124,7 +129,11 @@ def search_lists(
         trials, own = orders.copy(), states.copy()
         stopped = deaf = False
         try:
-            _improve(trials, own, improve, min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
+            kicks = min(NUMBER, FEW * done) if grown else NUMBER
+            if far:
+                _improve_far(trials, own, improve, kicks * max(1, FAR_VARIABLES // lists.variables), workers, lists)
+            else:
+                _improve(trials, own, improve, kicks, workers, lists)
             if growing is not None:
                 grown = growing.grow(_networks(trials, best, lists), workers)
                 workers.map(settle, [(order, workers.halt, growing.lists) for order in trials])
@@ -161,9 +170,9 @@ def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) 
     return _best_of(own[None], lists)
 
 
-def _beginning(lists: ParentLists, seed: int) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """Random orders to begin with, and the states of their random numbers."""
-    many = ORDERS if lists.variables < MANY_VARIABLES else FEW_ORDERS
+def _beginning(lists: ParentLists, seed: int, least: int) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Random orders to begin with, at least so many, and the states of their random numbers."""
+    many = max(least, ORDERS if lists.variables < MANY_VARIABLES else FEW_ORDERS)
     states = np.random.default_rng(seed).integers(1, 2**63, size=(many, 1), dtype=np.uint64)
     orders = np.stack([random_order(state, lists) for state in states])
     if orders.shape[1] < lists.variables:
@@ -182,10 +191,39 @@ def _improve(
     lists: ParentLists,
 ) -> None:
     """One round: each order, in place, by what the others were before it."""
-    places = np.argsort(orders, axis=1).astype(np.int32)
-    others = [np.delete(places, k, axis=0) for k in range(len(orders))]
-    tasks = zip(orders, states, others, strict=True)
+    tasks = zip(orders, states, _elsewhere(orders), strict=True)
     workers.map(improve, [(*task, kicks, workers.halt, lists) for task in tasks])
+
+
+def _improve_far(
+    orders: NDArray[np.int32],
+    states: NDArray[np.uint64],
+    improve: Improve,
+    kicks: int,
+    workers: Workers,
+    lists: ParentLists,
+) -> None:
+    """The same by hands, as far as it comes before a stop."""
+    workers.keep(lists)
+    own = enumerate(zip(orders, states, _elsewhere(orders), strict=True))
+    tasks = [(k, improve, *task, kicks, workers.halt, lists) for k, task in own]
+    for k, order, state in workers.spread(improved, tasks, len(orders), ordered=False):
+        orders[k], states[k] = order, state
+
+
+def improved(
+    k: int, improve: Improve, order: NDArray[np.int32], state: NDArray[np.uint64], *given: Any
+) -> tuple[int, NDArray[np.int32], NDArray[np.uint64]]:
+    """Order k and the state of its random numbers after a round; see `Improve`."""
+    order, state = order.copy(), state.copy()
+    improve(order, state, *given)
+    return k, order, state
+
+
+def _elsewhere(orders: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """For each order where the variables stand in the others."""
+    places = np.argsort(orders, axis=1).astype(np.int32)
+    return [np.delete(places, k, axis=0) for k in range(len(orders))]
 
 
 def _best_of(orders: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:

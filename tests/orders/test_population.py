@@ -7,10 +7,13 @@ import time
 import naive
 import numpy as np
 import pytest
+from fake_hands import WAYS as WAYS_OF_HANDS
+from fake_hands import hands_that_are
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lists import cost_along, cost_of_network, random_lists
 from lists import given as as_given
+from patching import sized
 from portions import first
 
 from extbnsl.core.errors import InputError
@@ -55,6 +58,24 @@ def test_the_optimum_of_small_problems(method, seed):
     found = search(lists, improve=WAYS[method], rounds=3)
     check(found, families)
     assert found.cost == pytest.approx(optimum(families), rel=1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS_OF_HANDS)
+def test_hands_improve_as_many_orders_as_they_have_slots(way):
+    """Until they are told to stop: then what has come is kept."""
+    families, lists = random_lists(5, 8)
+    rounds, hands = [], hands_that_are(way)
+
+    def on_round(population):
+        rounds.append(population)
+        assert population.orders.shape == (max(8, hands._slots), 8)
+
+    stop = [lambda: "time_limit" if len(rounds) > 3 else None]
+    with sized(START_SECONDS=0.0), Workers(2, stop[0], hands) as workers:
+        found = search_lists(lists, workers, 0, lambda cost: None, on_round=on_round)
+    check(found, families)
+    assert found.cost == pytest.approx(optimum(families), rel=1e-12)
+    assert bool(hands.bundles) == (way != "nobody")
 
 
 def test_a_cost_of_large_ones_that_cancel_is_rounded_once():
