@@ -15,8 +15,13 @@ def hands_given(given: Any, name: str) -> Any:
 
 @contextlib.contextmanager
 def cluster_client(text: str, threads: int) -> Iterator["Client"]:
+    """A client of the cluster that a text names, until the end of the block."""
     from distributed import Client, LocalCluster
 
+    if text.startswith("scheduler-file:"):
+        with Client(scheduler_file=text.removeprefix("scheduler-file:"), timeout="10s") as client:
+            yield client
+        return
     n = int(text.removeprefix("local:"))
     with (
         LocalCluster(n_workers=n, threads_per_worker=max(1, threads // n), dashboard_address=None) as cluster,
@@ -26,4 +31,5 @@ def cluster_client(text: str, threads: int) -> Iterator["Client"]:
 
 
 def patience_with(text: str) -> float:
+    """Seconds to wait for workers that are all gone."""
     return 60.0

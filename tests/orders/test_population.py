@@ -70,8 +70,10 @@ def test_hands_improve_as_many_orders_as_they_have_slots(way):
         rounds.append(population)
         assert population.orders.shape == (max(8, hands._slots), 8)
 
-    stop = [lambda: "time_limit" if len(rounds) > 3 else None]
-    with sized(START_SECONDS=0.0), Workers(2, stop[0], hands) as workers:
+    def stop():
+        return "time_limit" if len(rounds) > 3 else None
+
+    with sized(START_SECONDS=0.0, FAR_VARIABLES=1), Workers(2, stop, hands) as workers:
         found = search_lists(lists, workers, 0, lambda cost: None, on_round=on_round)
     check(found, families)
     assert found.cost == pytest.approx(optimum(families), rel=1e-12)

@@ -1,0 +1,118 @@
+"""A solve on a cluster whose driver, workers and scheduler are killed at random and started again.
+
+    python tests/machine/shaken.py FOLDER KILLS SEED
+"""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+WORKERS = 3
+RESAMPLES = 64
+PATIENCE = 600  # seconds until it is taken to hang, on a busy machine
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+def chained(path, variables=18, records=250):
+    """Write data of which a resample takes about half a second."""
+    rng, codes = np.random.default_rng(3), np.zeros((records, variables), int)
+    for x in range(variables):
+        parents = rng.choice(x, min(x, 2), replace=False) if x else []
+        some = rng.random(records) < 0.25
+        codes[:, x] = np.where(some, rng.integers(0, 3, records), codes[:, parents].sum(axis=1) % 3)
+    rows = [",".join(f"v{x}" for x in range(variables)), *(",".join(map(str, row)) for row in codes.tolist())]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def question(data, run):
+    """The command that begins a run, or goes on with it."""
+    asked = ["--score", "bdeu", "--ess", "5", "--bootstrap", str(RESAMPLES), "--threads", "1"]
+    return [sys.executable, "-m", "extbnsl", "solve", str(data), *asked, "--run-dir", str(run), "--resume", "--quiet"]
+
+
+def answer(run):
+    """The bytes of a finished run that must be the same, and its resamples by their numbers."""
+    lines = [json.loads(line) for line in (run / "bootstrap.jsonl").read_text().splitlines()]
+    files = [(run / name).read_bytes() for name in ("network.json", "network.bif", "bootstrap.csv")]
+    return files, sorted(lines, key=lambda line: line["resample"])
+
+
+class Shaken:
+    """The processes of a cluster and the driver, in a folder; `kills` counts what was killed, by kind."""
+
+    def __init__(self, folder, seed):
+        self._folder, self._random = folder, random.Random(seed)
+        self._file = folder / "scheduler.json"
+        self._data, self.run = chained(folder / "data.csv"), folder / "shaken.run"
+        self._processes = {}
+        self.kills = {"scheduler": 0, "worker": 0, "driver": 0}
+
+    def survive(self, most):
+        """Let the driver come to its end, with so many kills before it; its exit code."""
+        end = time.monotonic() + PATIENCE
+        try:
+            while time.monotonic() < end:
+                self._start()
+                code = self._processes["driver"].poll()
+                if code == 0:
+                    return code
+                time.sleep(self._random.uniform(0.1, 1.5))
+                if sum(self.kills.values()) < most:
+                    self._kill_one()
+            return None
+        finally:
+            for process in self._processes.values():
+                process.kill()
+                process.wait()
+
+    def _start(self):
+        """Start whatever does not run."""
+        for name, command in self._commands().items():
+            process = self._processes.get(name)
+            if process is None or (process.poll() is not None and not (name == "driver" and process.poll() == 0)):
+                errors = (self._folder / f"{name}.txt").open("ab")
+                self._processes[name] = subprocess.Popen(command, stdout=errors, stderr=errors)
+                errors.close()
+
+    def _kill_one(self):
+        name = self._random.choices(["scheduler", "worker", "driver"], [1, 6, 3])[0]
+        which = f"worker{self._random.randrange(WORKERS)}" if name == "worker" else name
+        self._processes[which].kill()
+        self._processes[which].wait()
+        self.kills[name] += 1
+        if name == "scheduler":
+            self._file.unlink(missing_ok=True)
+        if self._random.random() < 0.3:
+            time.sleep(self._random.uniform(0.0, 3.0))
+
+    def _commands(self):
+        part = [sys.executable, "-m"]
+        file = ["--scheduler-file", str(self._file)]
+        worker = ["distributed.cli.dask_worker", *file, "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+        found = {"scheduler": [*part, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *file]}
+        found |= {f"worker{k}": [*part, *worker, "--death-timeout", "20"] for k in range(WORKERS)}
+        return found | {"driver": [*question(self._data, self.run), "--cluster", f"scheduler-file:{self._file}"]}
+
+
+def shaken(folder, kills, seed):
+    """Shake a run, and compare what comes of it with that of one that nobody disturbs; how often what was killed."""
+    trial = Shaken(folder, seed)
+    assert trial.survive(kills) == 0, (folder / "driver.txt").read_text()[-2000:]
+    plain = folder / "plain.run"
+    subprocess.run(question(folder / "data.csv", plain), check=True, timeout=PATIENCE, **QUIET)
+    found, expected = answer(trial.run), answer(plain)
+    assert [line["resample"] for line in found[1]] == list(range(1, RESAMPLES + 1))
+    assert found == expected
+    return trial.kills
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    place.mkdir(parents=True, exist_ok=True)
+    print(shaken(place, int(sys.argv[2]), int(sys.argv[3])))
