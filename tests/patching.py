@@ -129,10 +129,12 @@ HOMES = {
     "branching.EFFORT": "bounds.lp.branching",
     "branching.NODE_BYTES": "bounds.lp.branching",
     "branching.TOLD": "bounds.lp.branching",
+    "by_child.TASK_ROWS": "parents.exhaustive.by_child",
     "by_level.CHUNK": "parents.exhaustive.by_level",
     "by_level.TOLD": "parents.exhaustive.by_level",
     "cells_by_child.FEW": "parents.exhaustive.cells_by_child",
     "cells_by_child.MANY": "parents.exhaustive.cells_by_child",
+    "cells_by_child.TASK_ROWS": "parents.exhaustive.cells_by_child",
     "commits.COMMIT_SECONDS": "proof.commits",
     "complete.LARGEST": "verify.complete",
     "complete.MOST_STEPS": "verify.complete",
@@ -140,6 +142,7 @@ HOMES = {
     "components.MOST_LISTED": "solver.components",
     "components.WIDEST": "solver.components",
     "constants.MOST_FAMILIES": "kbest.constants",
+    "cutting.SHARES": "parents.exhaustive.cutting",
     "cycles.BEGINNING": "lab.baselines.cycles",
     "cycles.STEPS": "lab.baselines.cycles",
     "data_families.AHEAD": "verify.data_families",
@@ -196,6 +199,7 @@ SMALL_SEARCH = {
     "LEAST_TASK_BYTES": 400,
 }  # under which a search of a few variables has groups, blocks, fences and many tasks
 
+SMALL_TASKS = {"by_child.TASK_ROWS": 1, "cells_by_child.TASK_ROWS": 1}  # of the search of a child
 SMALL_CHUNKS = {"TASKS_PER_THREAD": 1000, "CHUNK_NODES": 2, "CHUNK_TARGETS": 3, "FENCE_NODES": 2}  # of a search
 COMMIT_ALWAYS = {"commits.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf}  # at every chance
 

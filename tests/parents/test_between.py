@@ -9,6 +9,7 @@ import pytest
 from cases import claim_by, dataset_of, random_dataset, shelf_of
 from kept import enumeration
 from numba import njit
+from patching import SMALL_TASKS
 from soundness import check_enumeration
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
@@ -18,12 +19,20 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.exhaustive import between, by_level, cells_by_child
+from extbnsl.parents.exhaustive.children import child_of
+from extbnsl.parents.exhaustive.cutting import Part
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
+
+
+@pytest.fixture(autouse=True)
+def many_tasks(sizes):
+    """The search of each child is cut into as many tasks as those of many variables are."""
+    sizes(SMALL_TASKS)
 
 
 @njit
@@ -39,6 +48,12 @@ def bounds_along(path, groups, task, frames):
         found = between._upper_cells(path.size, k, task, frames, space)
         least[k] = between._least(path.size, found, task, frames, space)
     return cost, after, least
+
+
+def whole_task(x, problem, variables, tables):
+    """The search of a child that is not cut."""
+    part = Part((), 0, variables.size, True, 1.0)
+    return cells_by_child._task(part, child_of(problem, x), problem, variables, tables)
 
 
 SCORES = ("bdeu:0.01", "bdeu", "bdeu:10", "bdeu:300", "bds:0.1", "bds:5", "bds:100", "k2")
@@ -93,7 +108,7 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
     for x in range(n):
         variables = rng.permutation([v for v in range(n) if v != x])
         tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
-        task = cells_by_child._task(x, problem, variables, tables)
+        task = whole_task(x, problem, variables, tables)
         costs = {
             own: naive.family_cost(score, codes, arities, x, tuple(sorted(own)))
             for size in range(n)
@@ -117,7 +132,7 @@ def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     dataset = dataset_of(codes)
     problem = source_of(dataset, claim_by("bdeu")).problem(0.0)
     tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
-    task = cells_by_child._task(2, problem, np.array([0, 1]), tables)
+    task = whole_task(2, problem, np.array([0, 1]), tables)
     _, _, least = bounds_along(
         np.zeros(1, np.int64),
         problem.table.base.astype(np.int64),
@@ -186,7 +201,7 @@ def test_levels_go_over_to_children_where_they_are_too_large(sizes):
 
 @pytest.mark.parametrize(("score", "told"), [("bdeu", "child "), ("mdl", "parent sets of size ")])
 def test_the_share_that_is_done_rises_within_a_child_too(score, told):
-    dataset, events = random_dataset(np.random.default_rng(6), 9, 100, 3), []
+    dataset, events = dataset_of(np.random.default_rng(6).integers(0, 3, (100, 10))), []
     n = varying(dataset, score_of(claim_by(score))).size
     with Workers(1) as workers:
         means = Means(workers, shelf_of(), events.append)
@@ -213,7 +228,9 @@ def test_goes_on_from_whatever_was_stored(tmp_path):
         folder.mkdir()
         stored = write_enumeration(known, Store(folder, 1 << 30), lambda: False, lambda size: None)
         begun = read_enumeration(enumeration(stored), folder, shelf_of())
-        assert_same(whole.scores, families(dataset, "bdeu:10", begun=begun).scores)
+        again = families(dataset, "bdeu:10", begun=begun, threads=1 + number % 2)
+        assert again.varsets == whole.varsets
+        assert_same(whole.scores, again.scores)
 
 
 def test_a_stop_leaves_bounds():

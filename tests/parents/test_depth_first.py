@@ -11,7 +11,7 @@ import pytest
 from cases import from_array, shelf_of
 from elsewhere import Elsewhere
 from kept import enumeration
-from patching import patch_everywhere
+from patching import SMALL_TASKS, patch_everywhere
 from portions import first
 from soundness import check_enumeration
 
@@ -19,12 +19,18 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.events import Warned, ignore
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.exhaustive.state import Means, start_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import merged
 
 PLENTY = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def many_tasks(sizes):
+    """The search of each child is cut into as many tasks as those of many variables are."""
+    sizes(SMALL_TASKS)
 
 
 def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None, slack=0.0):
@@ -265,6 +271,27 @@ def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_
     assert_identical(result, whole)
     assert sessions >= 20 // steps
     assert varsets == sorted(varsets)
+
+
+def test_a_child_that_an_earlier_version_had_begun_is_begun_anew(tmp_path, monkeypatch):
+    """It cut the search of a child into other tasks; what it kept of those that were over had another name."""
+    dataset, seen = random_data(2, 9, 300), []
+    whole = child_by_child(dataset, seen=seen)
+    begun = [found for found in seen if found.parts]
+    assert len(begun) >= 9
+    stored = Enumeration._stored
+
+    def as_before(found):
+        return {name.replace("-together", "-alive"): own for name, own in stored(found).items()}
+
+    monkeypatch.setattr(Enumeration, "_stored", as_before)
+    for number, found in enumerate(begun[:: len(begun) // 4]):
+        (tmp_path / str(number)).mkdir()
+        again = through_files(found, tmp_path / str(number))
+        check_enumeration(again)
+        assert (again.parts, again.pairs) == (0, None)
+        assert [child.index for child in again.children] == [child.index for child in found.children]
+        assert_same(families(dataset, begun=again).scores, whole.scores)
 
 
 def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path, sizes):

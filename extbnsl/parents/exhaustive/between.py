@@ -49,7 +49,9 @@ HERE, MORE = range(2)  # the tables of a node: by its own prior, and by the larg
 
 
 class CellTask(NamedTuple):
-    """What one search is for: families of one child of `arity` states with at most `depth` of m candidates.
+    """What one search is for: families of one child of `arity` states with at most `depth` of m candidates, and with
+    `fewest` or more; at level k of the stack those are added whose place, from 0 after the last one, is lows[k] <=
+    place < highs[k], (depth,) int64.
 
     codes (m, d): their states in the d distinct rows, in the order of the search; arities (m,); own, later (m, w), (m +
     1, w) uint64: which bits of a row tell candidate k, and all from k on; bits (d, w) uint64 the rows; variables (m,)
@@ -68,6 +70,9 @@ class CellTask(NamedTuple):
     weights: NDArray[np.int64]
     arity: int
     depth: int
+    fewest: int
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
     form: Formula
     of_arity: int
     mlogm: NDArray[np.float64]
@@ -357,8 +362,8 @@ def _cheapest_inside(varset, varsets, costs, written):
 
 
 @njit
-def search_between(first, task, frames, halt, found):
-    """Go on until the candidates of the root from `first` on are judged, there is no room in `found`, or `halt` is set.
+def search_between(task, frames, halt, found):
+    """Go on until all parent sets of the task are judged, there is no room in `found`, or `halt` is set.
 
     A node's candidates come last one first, so all subsets of a parent set come before it. found: varsets (f, bytes)
     uint8 and costs (f,) of families that cost less than the cheapest known inside and the slack. Returns whether it is
@@ -372,7 +377,7 @@ def search_between(first, task, frames, halt, found):
     while frames.top[0] >= 0 and written < costs.size and not halt[0]:
         top = frames.top[0]
         k = frames.cursor[top]
-        if k < (first if top == 0 else frames.path[top] + 1):
+        if k < (frames.path[top] + 1 if top > 0 else 0) + task.lows[top]:
             if top > 0:
                 flip(frames.varset, task.variables[frames.path[top]])
             frames.top[0] = top - 1
@@ -380,14 +385,15 @@ def search_between(first, task, frames, halt, found):
         frames.cursor[top] = k - 1
         flip(frames.varset, task.variables[k])
         cost, occurring = _enter(top, k, task, frames, space)
-        judged += 1
+        mine = top + 1 >= task.fewest
+        judged += mine
         best = frames.best[top]
         inside = first_inside(0, frames.varset, np.int64(0), width, task.tables, rows)
         if inside >= 0:
             best = min(best, task.tables.costs[inside])
         if cost < best + task.slack:
             best = min(best, _cheapest_inside(frames.varset, varsets, costs, written))
-        if cost < best + task.slack:
+        if mine and cost < best + task.slack:
             for q in range(frames.varset.size):
                 varsets[written, q] = frames.varset[q]
             costs[written] = cost
@@ -399,7 +405,7 @@ def search_between(first, task, frames, halt, found):
         hopeless = hopeless or (frames.entries[top + 1] == 0 and task.slack == 0.0)
         end = k + 1 if hopeless else _first_hopeless(top + 1, k, limit, task, frames, space)
         if end > k + 1:
-            frames.cursor[top + 1] = end - 1
+            frames.cursor[top + 1] = min(end, k + 1 + task.highs[top + 1]) - 1
             frames.top[0] = top + 1
         else:
             flip(frames.varset, task.variables[k])

@@ -23,7 +23,7 @@ child, and the tables of a family list per thread; the lists lie on a shelf.
 A child that must have parents begins with these: the cells of the root are their joint states, and a set of size k has
 k less their number of others.
 
-A child's search is divided into tasks by the first parent; what is known after each is a value to go on from.
+A child's search is cut into tasks by its first parents; what is known after some of them is a value to go on from.
 """
 
 import math
@@ -35,12 +35,13 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import MEMORY_LIMIT
 from extbnsl.core.events import StageAdvanced, Warned
-from extbnsl.kernels.varsets import as_varsets, words
+from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.budgets import too_little_memory
-from extbnsl.machine.workers import Stopped, Workers, chunks
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.by_level import AHEAD, FINENESS, largest_size, size_judged, size_of_at_most
 from extbnsl.parents.exhaustive.children import Child, child_of
+from extbnsl.parents.exhaustive.cutting import Part, cut, share_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
 from extbnsl.parents.exhaustive.state import Enumeration, Means
@@ -48,7 +49,7 @@ from extbnsl.parents.pruning import merged
 from extbnsl.scores.score import penalty_of
 
 ROOM = 4096  # families that a search hands over at a time
-PARTS = 16  # tasks per child, at most
+TASK_ROWS = 10_000_000  # rows, times parent sets, that a task has at least: some hundredths of a second
 JOINED = 4  # tasks whose families are merged at a time
 
 
@@ -74,14 +75,8 @@ def judge_by_child(problem: CountingProblem, found: Enumeration, means: Means) -
     while not found.done:
         check_room(_needed_bytes(problem, found, means.workers.threads), means)
         size = found.complete_to + 1
-        detail = size_of_at_most(size, largest)
-        children = 0  # of this size, once they are known
         for known in _judge_size(size, problem, found, means):
             found = known
-            children = max(children, len(found.children) + len(found.ahead))
-            if found.complete_to < size and found.paired:
-                judged = children - len(found.children) + _share_of_parts(size, problem, found)
-                means.observer(children_judged(judged, children, detail))
             yield found
         means.observer(size_judged(found.varsets, size, largest))
 
@@ -89,16 +84,6 @@ def judge_by_child(problem: CountingProblem, found: Enumeration, means: Means) -
 def children_judged(judged: float, children: int, detail: str) -> StageAdvanced:
     """The event that so many children are judged, the one in work in part."""
     return StageAdvanced("scores", int(FINENESS * judged), FINENESS * children, "", detail=detail)
-
-
-def _share_of_parts(size: int, problem: CountingProblem, found: Enumeration) -> float:
-    """About which share of the work on the first child is done: of the parent sets there may be, those that its tasks
-    have looked at."""
-    if not found.parts:
-        return 0.0
-    child = found.children[0]
-    more, done = _more(size, child.index, problem), _parts(child)[found.parts - 1][1]
-    return math.comb(done, more) / max(1, math.comb(child.variables.size, more)) if more > 0 else 1.0
 
 
 def check_room(needed: int, means: Means) -> None:
@@ -127,20 +112,20 @@ def _judge_size(size: int, problem: CountingProblem, found: Enumeration, means: 
     workers = means.workers
     if not found.paired:
         unpaired = ((size, child, problem, workers.halt) for child in found.children or _children(size, problem))
-        children = workers.stream(pair_variables, unpaired, AHEAD * workers.threads, lambda child: None)
-        found = replace(found, children=tuple(children), paired=True)
+        paired = workers.stream(pair_variables, unpaired, AHEAD * workers.threads, lambda child: None)
+        found = replace(found, children=tuple(paired), paired=True)
         yield found
+    children, detail = len(found.children) + len(found.ahead), size_of_at_most(size, largest_size(problem))
     waits = _arguments(size, problem, found, workers)
     results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
-    for child in found.children:
-        waiting: list[Found] = []
-        parts = len(_parts(child))
-        for number in range(found.parts, parts):
-            waiting.append(next(results))
-            if len(waiting) == JOINED and number + 1 < parts:
-                found, waiting = with_parts(found, waiting, problem.slack, means), []
-                yield found
-        found = _with_child(with_parts(found, waiting, problem.slack, means), size, problem)
+    means.observer(children_judged(children - len(found.children), children, detail))
+    while found.children:
+        judged, parts = children - len(found.children), _parts(size, found.children[0], problem)
+        for known in parts_judged(found, results, len(parts), problem.slack, means):
+            found, share = known, share_of(parts, known.parts)
+            means.observer(children_judged(judged + share, children, detail))
+            yield found
+        found = _with_child(found, size, problem)
         yield found
     left = found.ahead
     yield replace(found, complete_to=size, children=left, ahead=(), paired=False, done=not left)
@@ -159,10 +144,15 @@ def _more(size: int, x: int, problem: CountingProblem) -> int:
     return size - int(problem.required[:, x].sum())
 
 
-def _parts(child: Child) -> list[tuple[int, int]]:
-    """The places of the first parent, [lo, hi), of each task of a child."""
-    m = child.variables.size
-    return chunks(m, max(1, -(-m // PARTS)))
+def _parts(size: int, child: Child, problem: CountingProblem) -> list[Part]:
+    """The tasks of a child: none if it may have no others, or its smallest parent set, which is known, has `size`
+    parents or more."""
+    more = _more(size, child.index, problem)
+    if more < 1 or child.variables.size == 0:
+        return []
+    following = np.triu(child.pairs, 1).sum(axis=1, dtype=np.int64).tolist()
+    least = max(1.0, TASK_ROWS / problem.rows.weights.size)
+    return cut(following, more - 1, lambda after, levels: math.comb(after, levels + 1), least)
 
 
 def _arguments(size: int, problem: CountingProblem, found: Enumeration, workers: Workers) -> Iterator[tuple]:
@@ -171,17 +161,28 @@ def _arguments(size: int, problem: CountingProblem, found: Enumeration, workers:
     done = found.parts
     for child in found.children:
         tables = byte_tables([found.parents[child.index]], [found.costs[child.index]])
-        for lo, hi in _parts(child)[done:]:
-            yield size, child, lo, hi, problem, tables, workers.halt
+        for part in _parts(size, child, problem)[done:]:
+            yield part, size, child, problem, tables, workers.halt
         done = 0
 
 
-def with_parts(found: Enumeration, results: list[Found], slack: float, means: Means) -> Enumeration:
-    """`found` with what the next tasks of the first child have found. Raises Stopped; BudgetError of the shelf."""
+def parts_judged(
+    found: Enumeration, results: Iterator[Found], parts: int, slack: float, means: Means
+) -> Iterator[Enumeration]:
+    """`found` with what ever more of the `parts` tasks of its first child find. Raises Stopped; BudgetError of the
+    shelf."""
+    while found.parts < parts:
+        joined = [next(results) for _ in range(min(JOINED, parts - found.parts))]
+        found = _with_parts(found, joined, slack, means)
+        yield found
+
+
+def _with_parts(found: Enumeration, results: list[Found], slack: float, means: Means) -> Enumeration:
+    """`found` with what the next tasks of the first child have found."""
     child = found.children[0]
     x = child.index
     parents, costs = list(found.parents), list(found.costs)
-    if results:
+    if any(r.costs.size for r in results):
         varsets, own = (np.concatenate([getattr(r, name) for r in results]) for name in ("varsets", "costs"))
         given = (parents[x], costs[x]), (varsets, own), slack, means.workers.halt
         parents[x], costs[x] = map(means.shelf.put, means.workers.run(merged, *given))
@@ -200,9 +201,8 @@ def with_parts(found: Enumeration, results: list[Found], slack: float, means: Me
 def _with_child(found: Enumeration, size: int, problem: CountingProblem) -> Enumeration:
     """`found` with its first child, all of whose tasks are over, ahead if it may take more parents."""
     child, *children = found.children
-    assert found.pairs is not None, "the child's tasks are over"
     x, more = child.index, _more(size, child.index, problem)
-    following = _remaining(more, child, found.pairs) if more > 0 else child
+    following = child if found.pairs is None else _remaining(more, child, found.pairs)
     goes_on = size < problem.limits[x] and more < following.variables.size
     ahead = (*found.ahead, following) if goes_on else found.ahead
     return replace(found, children=tuple(children), ahead=ahead, parts=0, pairs=None)
@@ -228,25 +228,24 @@ def pair_variables(size: int, child: Child, problem: CountingProblem, halt: NDAr
 
 
 def search_part(
+    part: Part,
     size: int,
     child: Child,
-    lo: int,
-    hi: int,
     problem: CountingProblem,
     tables: ByteTables,
     halt: NDArray[np.uint8],
 ) -> Found:
-    """All families of the child with `size` parents that are wanted so far, the first parent at places [lo, hi).
+    """The families of a part of the child's search for `size` parents that are wanted so far.
 
     A pure function of values, but for `halt`, which cuts it short.
     """
-    more = _more(size, child.index, problem)
-    if more < 1:  # its smallest parent set is known
-        return Found(np.zeros((0, words(problem.limits.size)), np.uint64), np.zeros(0), 0, np.ones_like(child.pairs))
+    m, more = child.variables.size, _more(size, child.index, problem)
+    lows, highs = part.ranges(more - 1, m)
     rows, stack = _begun(more, child, problem)
-    stack.cursor[0] = hi - 1
-    task = Task(more, lo, child.variables, float(problem.floors[child.index]), problem.slack, tables)
-    room = np.empty((ROOM + child.variables.size, stack.varset.size), np.uint8), np.empty(ROOM + child.variables.size)
+    if more > 1:
+        stack.cursor[0] = highs[0] - 1
+    task = Task(more, lows, highs, child.variables, float(problem.floors[child.index]), problem.slack, tables)
+    room = np.empty((ROOM + m, stack.varset.size), np.uint8), np.empty(ROOM + m)
     alive = np.zeros_like(child.pairs)
     varsets, costs = [np.zeros((0, stack.varset.size), np.uint8)], [np.zeros(0)]
     counted, over = 0, False

@@ -12,9 +12,8 @@ are compared with.
 Time: some ns per row of a node's cells of more than one record, for each of some 10^5 to 10^7 nodes per child. Memory:
 per thread some hundred bytes per row and some 32 per record, times the most parents, and the tables of a family list.
 
-A child's search is divided into tasks by the first parent, the last candidate first, so that what is inside a parent
-set comes before it; what is known after each is a value to go on from. Each task takes about twice as long as the one
-before: while a thread is at the last one of a child, the others go on with the next children.
+A child's search is cut into tasks by its first parents, the longest first; what is known after some of them is a value
+to go on from. All of them are compared with the same families, so that what each finds depends on no other.
 
 The children whose cheapest family is the dearest come first: mostly they take least time, and where time is over before
 all are judged, those that are left add least to the gap.
@@ -27,13 +26,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import as_varsets
+from extbnsl.kernels.varsets import as_varsets, sizes
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
-from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, with_parts
-from extbnsl.parents.exhaustive.by_level import largest_size
+from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, parts_judged
+from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
 from extbnsl.parents.exhaustive.children import Child, child_of
+from extbnsl.parents.exhaustive.cutting import Part, cut, share_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.pruning import ROUNDING
@@ -42,9 +42,9 @@ from extbnsl.scores.formula import TABLES
 
 FEW = 2_000_000  # varsets that are counted by level whatever follows: some seconds
 MANY = 30_000_000  # varsets left that are too many to be counted by level
-GROWTH = 1.5  # a task of a child takes about so many times what the one before it does
+GROWTH = 1.5  # each candidate makes a search about so many times longer
+TASK_ROWS = 1 << 17  # rows that a task has, times GROWTH for each candidate, at least: some hundredths of a second
 ROOM = 4096  # families that a search hands over at a time
-AHEAD = 16  # tasks out per thread, of the next children too; with 32 tasks a child, fewer leave a thread idle
 SPREAD_WORDS = 64  # bits of a word
 
 
@@ -60,14 +60,13 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     check_room(_needed_bytes(problem, found, workers.threads), means)
     if not found.children:
         found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
-    children, known = int((problem.limits >= 0).sum()), [found]
-    waits = _arguments(problem, known, _order_of(problem.rows), workers)
+    children = int((problem.limits >= 0).sum())
+    waits = _arguments(problem, found, workers)
     results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
     while found.children:
-        judged, tasks = children - len(found.children), max(1, found.children[0].variables.size)
-        for number in range(found.parts, tasks):
-            found = known[0] = with_parts(found, [next(results)], problem.slack, means)
-            share = (GROWTH ** (number + 1) - 1) / (GROWTH**tasks - 1)
+        judged, parts = children - len(found.children), _parts(found.children[0], problem)
+        for known in parts_judged(found, results, len(parts), problem.slack, means):
+            found, share = known, share_of(parts, known.parts)
             means.observer(children_judged(judged + share, children, f"child {judged + 1} of {children}"))
             yield found
         found = replace(found, children=found.children[1:], parts=0, pairs=None)
@@ -83,8 +82,8 @@ def levels_worthwhile(problem: CountingProblem) -> int | None:
     counted = [math.comb(n, size + 1) for size in range(largest + 1)]  # for the parent sets of each size
     if sum(counted) <= MANY:
         return None
-    sizes = [size for size in range(largest + 1) if sum(counted[: size + 1]) <= FEW]
-    return max(sizes, default=0)
+    few = [size for size in range(largest + 1) if sum(counted[: size + 1]) <= FEW]
+    return max(few, default=0)
 
 
 def _dearest_first(problem: CountingProblem, found: Enumeration) -> tuple[Child, ...]:
@@ -102,7 +101,7 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     depth = int(problem.limits.max(initial=0)) + 1
     frames = depth * (16 * d + 32 * records)
     families = max((byte_tables_bytes([costs], n) for costs in found.costs), default=0)
-    # tasks that are drawn at once share tables, and those before are at most two a thread
+    # tasks of a child share tables, and those that are out are mostly of few children
     return threads * (frames + d * (n + 24 * arity + 128)) + (2 * threads + 2) * families
 
 
@@ -126,58 +125,75 @@ def _order_of(table: CountingTable) -> NDArray[np.int64]:
     return np.array(chosen[::-1], np.int64)
 
 
-def _arguments(
-    problem: CountingProblem, known: list[Enumeration], order: NDArray[np.int64], workers: Workers
-) -> Iterator[tuple]:
-    """Of each task that is not over. The tables have the families that are known when it is drawn: `known` has the one
-    enumeration that is so far known."""
-    done, costs, tables = known[0].parts, None, None
-    for child in known[0].children:
-        x, variables = child.index, order[np.isin(order, child.variables)]
-        for number in range(done, max(1, child.variables.size)):
-            if costs is not known[0].costs[x]:
-                costs = known[0].costs[x]
-                tables = byte_tables([known[0].parents[x]], [costs])
-            yield x, number, problem, variables, tables, workers.halt
+def _parts(child: Child, problem: CountingProblem) -> list[Part]:
+    """The tasks of a child."""
+    m = child.variables.size
+
+    def nodes(after: int, levels: int) -> float:
+        return min(GROWTH**after, sum(math.comb(after, size) for size in range(levels + 1)))
+
+    least = max(1.0, TASK_ROWS / problem.rows.weights.size)
+    return cut(range(m - 1, -1, -1), _most_added(child, problem), nodes, least)
+
+
+def _most_added(child: Child, problem: CountingProblem) -> int:
+    """How many candidates may be added to the parents that a child must have."""
+    x = child.index
+    return min(int(problem.limits[x] - problem.required[:, x].sum()), child.variables.size)
+
+
+def _arguments(problem: CountingProblem, found: Enumeration, workers: Workers) -> Iterator[tuple]:
+    """Of each task that is not over. The tables have the families of the levels alone, whatever tasks are over."""
+    done, order = found.parts, _order_of(problem.rows)
+    for child in found.children:
+        parents, costs = found.parents[child.index], found.costs[child.index]
+        before = sizes(parents) <= found.complete_to
+        tables = byte_tables([parents[before]], [costs[before]])
+        variables = order[np.isin(order, child.variables)]
+        for part in _parts(child, problem)[done:]:
+            yield part, child, variables, problem, tables, workers.halt
         done = 0
 
 
 def search_part(
-    x: int,
-    number: int,
-    problem: CountingProblem,
+    part: Part,
+    child: Child,
     variables: NDArray[np.int64],
+    problem: CountingProblem,
     tables: ByteTables,
     halt: NDArray[np.uint8],
 ) -> Found:
-    """The families of child x that are wanted so far whose first parent, in the order of `variables`, is this one from
-    the end, beside those that must be; the first task has these alone too. So all smaller parent sets come in an
-    earlier task or before.
+    """The families of a part of the child's search that are wanted so far, by these tables; beside the parents that it
+    must have, those in the order of `variables`.
 
     A pure function of values, but for `halt`, which cuts it short.
     """
+    x = child.index
     table, states = of_child(problem, x)
-    task, must = _task(x, problem, variables, tables), as_bytes(as_varsets(problem.required[None, :, x]))
+    task, must = _task(part, child, problem, variables, tables), as_bytes(as_varsets(problem.required[None, :, x]))
     frames = _frames(task, must[0])
     alone = open_root(table.base.astype(np.int64), states, task, frames)
-    frames.cursor[0] = first = variables.size - 1 - number
+    frames.cursor[0] = task.highs[0] - 1 if task.depth else -1
     width = frames.varset.size
-    varsets, costs = [must], [np.array([alone])]
-    judged, over = 1, task.depth < 1 or variables.size == 0
+    known = 1 if task.fewest == 0 else 0  # the parents that must be, with no others
+    varsets, costs = [must[:known]], [np.full(known, alone)]
+    judged, over = known, task.depth == 0
     while not over and not halt[0]:
         room = np.empty((ROOM, width), np.uint8), np.empty(ROOM)
-        over, written, new = search_between(first, task, frames, halt, room)
+        over, written, new = search_between(task, frames, halt, room)
         varsets.append(room[0][:written])
         costs.append(room[1][:written])
         judged += new
-    skip = 0 if number == 0 else 1
-    parents = np.ascontiguousarray(np.concatenate(varsets)[skip:]).view("<u8").astype(np.uint64, copy=False)
-    m = variables.size
-    return Found(parents, np.concatenate(costs)[skip:], judged, np.ones((m, m), np.uint8))
+    parents = np.ascontiguousarray(np.concatenate(varsets)).view("<u8").astype(np.uint64, copy=False)
+    return Found(parents, np.concatenate(costs), judged, np.ones_like(child.pairs))
 
 
-def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables: ByteTables) -> CellTask:
-    """What the kernels read of a child whose candidates are these, in the order of the search."""
+def _task(
+    part: Part, child: Child, problem: CountingProblem, variables: NDArray[np.int64], tables: ByteTables
+) -> CellTask:
+    """What the kernels read of a part of a child's search, its candidates in the order of that."""
+    x, depth = child.index, _most_added(child, problem)
+    lows, highs = part.ranges(depth, variables.size)
     table, form = problem.rows, problem.form
     assert form is not None, "a score of cells"
     codes = np.ascontiguousarray(table.states[variables])
@@ -194,7 +210,10 @@ def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables
         states=table.states[x].astype(np.int64),
         weights=table.weights.astype(np.int64),
         arity=int(table.arities[x]),
-        depth=min(int(problem.limits[x] - problem.required[:, x].sum()), variables.size),
+        depth=depth,
+        fewest=len(part.path) + (0 if part.first else 1),
+        lows=lows,
+        highs=highs,
         form=form,
         of_arity=int(form.classes[x]),
         mlogm=table.mlogm,

@@ -56,14 +56,16 @@ class Stack(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What one search is for: parent sets of `size` with a first parent at a place from `first` on.
+    """What one search is for: parent sets of `size`; at level k of the stack candidates are added whose place in the
+    order of their node is lows[k] <= place < highs[k], (size - 1,) int64.
 
     variables (m,) int64: the candidates' numbers; floor: a lower bound of N H(X | anything); slack: see
     CountingProblem; tables: BestScore of the child over the families of smaller sets.
     """
 
     size: int
-    first: int
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
     variables: NDArray[np.int64]
     floor: float
     slack: float
@@ -339,7 +341,9 @@ def _open(v, task, rows, stack, space):
     for p in range(own):
         order[p] = listed[top + 1, places[p]]
         rank[order[p]] = p
-    stack.length[top + 1], stack.cursor[top + 1] = own, own - 1
+    # those after the range tell which pairs those in it may leave out: they are tried, but not followed
+    last = own if more > 2 else min(own, task.highs[top + 1])
+    stack.length[top + 1], stack.cursor[top + 1] = own, last - 1
     return True
 
 
@@ -401,15 +405,16 @@ def search(task, rows, stack, halt, found, alive):
             _count(top, candidates, rows, stack, space)
             written = _leaves(task, rows, stack, space, found, written, alive)
             counted += candidates.size
-        if leaf or stack.cursor[top] < (task.first if top == 0 else 0):
+        if leaf or stack.cursor[top] < task.lows[top]:
             if top > 0:
                 flip(stack.varset, task.variables[stack.path[top]])
             stack.top[0] = top - 1
             continue
-        v = stack.order[top, stack.cursor[top]]
-        stack.cursor[top] -= 1
+        place = stack.cursor[top]
+        v = stack.order[top, place]
+        stack.cursor[top] = place - 1
         flip(stack.varset, task.variables[v])
-        if _open(v, task, rows, stack, space):
+        if _open(v, task, rows, stack, space) and place < task.highs[top]:
             stack.path[top + 1] = v
             stack.top[0] = top + 1
         else:

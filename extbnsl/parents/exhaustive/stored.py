@@ -21,7 +21,7 @@ from extbnsl.parents.exhaustive.children import Child
 from extbnsl.parents.exhaustive.lattice import Counts
 from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, Level, StoredEnumeration
 
-CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # arrays of those that go on child by child
+CHILDREN = ("children", "candidates", "variables", "pairs")  # arrays of those that go on child by child
 
 
 @dataclass(frozen=True)
@@ -86,23 +86,25 @@ def _enumeration(
     found = Enumeration(parents, costs, **known)
     size = found.complete_to + 1
     if f"{size:02}-children" in arrays:
-        children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
+        children = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
         first = len(children) - counters.ahead
-        return replace(found, children=children[:first], ahead=children[first:], pairs=pairs)
+        found = replace(found, children=children[:first], ahead=children[first:])
+        together = arrays.get(f"{size:02}-together")  # what earlier versions, with other tasks, kept has another name
+        if together is None or together.length == 0:
+            return replace(found, parts=0)
+        return replace(found, pairs=_square(together.known, children[0].variables.size))
     return replace(found, level=_level(size, arrays)) if arrays else found
 
 
-def _children(arrays: Mapping[str, NDArray]) -> tuple[tuple[Child, ...], NDArray[np.uint8] | None]:
-    """The children of these arrays, and the pairs alive of the first if there are any."""
+def _children(arrays: Mapping[str, NDArray]) -> tuple[Child, ...]:
+    """The children of these arrays."""
     sizes = arrays["candidates"]
     variables = np.split(arrays["variables"], np.cumsum(sizes)[:-1])
     packed = np.split(arrays["pairs"], np.cumsum(-(-(sizes**2) // 8))[:-1])
-    children = tuple(
+    return tuple(
         Child(index, own, _square(bits, own.size))
         for index, own, bits in zip(arrays["children"].tolist(), variables, packed, strict=True)
     )
-    alive = arrays["alive"]
-    return children, _square(alive, children[0].variables.size) if alive.size else None
 
 
 def _square(bits: NDArray[np.uint8], m: int) -> NDArray[np.uint8]:
