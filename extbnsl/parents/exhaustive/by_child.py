@@ -112,12 +112,12 @@ def _judge_size(size: int, problem: CountingProblem, found: Enumeration, means: 
     workers = means.workers
     if not found.paired:
         unpaired = ((size, child, problem, workers.halt) for child in found.children or _children(size, problem))
-        paired = workers.stream(pair_variables, unpaired, AHEAD * workers.threads, lambda child: None)
+        paired = workers.spread(pair_variables, unpaired, AHEAD * workers.threads)
         found = replace(found, children=tuple(paired), paired=True)
         yield found
     children, detail = len(found.children) + len(found.ahead), size_of_at_most(size, largest_size(problem))
     waits = _arguments(size, problem, found, workers)
-    results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
+    results = workers.spread(search_part, waits, AHEAD * workers.threads)
     means.observer(children_judged(children - len(found.children), children, detail))
     while found.children:
         judged, parts = children - len(found.children), _parts(size, found.children[0], problem)

@@ -62,7 +62,7 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
         found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
     children = int((problem.limits >= 0).sum())
     waits = _arguments(problem, found, workers)
-    results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
+    results = workers.spread(search_part, waits, AHEAD * workers.threads)
     while found.children:
         judged, parts = children - len(found.children), _parts(found.children[0], problem)
         for known in parts_judged(found, results, len(parts), problem.slack, means):
