@@ -1,6 +1,7 @@
 """`python -m bench.hands`: what more workers would bring, by simulation from measured tasks. See README.md."""
 
 import argparse
+import asyncio
 import heapq
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import extbnsl
 from extbnsl.core.events import Event, StageStarted
 from extbnsl.drawing.markup import aligned
 from extbnsl.machine import spreading
-from extbnsl.machine.hands import Driver, Part, done_by, told_of_this, unpacked
+from extbnsl.machine.hands import Driver, Part, done_by, hear, told_of_this, unpacked
 
 WORKERS = (2, 4, 8, 16, 32, 128)
 DRIVER_MS = 5.0  # that a bundle takes of the driver's time, as measured with Dask
@@ -68,7 +69,7 @@ class Recorder:
         return True
 
     def beat(self) -> None:
-        pass
+        asyncio.run(hear(self._driver.name, ()))
 
 
 def simulated(stream: Stream, workers: int, driver: float = DRIVER_MS / 1e3, rate: float = RATE) -> float:

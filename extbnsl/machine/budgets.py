@@ -185,10 +185,13 @@ class Granted:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of the clock `by`, in seconds; infinity for 'whenever'."""
+    """A moment of the clock `by`, in seconds; infinity for 'whenever'. To another process it goes as what is left."""
 
     at: float = math.inf
     by: Callable[[], float] = clock
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Deadline.after, (None if math.isinf(self.at) else self.remaining(),)
 
     @classmethod
     def after(cls, seconds: float | None, by: Callable[[], float] | None = None) -> "Deadline":

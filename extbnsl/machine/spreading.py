@@ -143,6 +143,7 @@ class Spread:
                 body, out.parts = self._parcels.packed(self._task, out.arguments)
                 answer = self._hands.send(self._token, len(out.arguments), body, out.parts)
             except Lost:
+                out.losses += 1
                 return out
             out.future, out.lost = Future(), False
             answer.add_done_callback(partial(_pass_on, out.future))

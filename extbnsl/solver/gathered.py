@@ -209,7 +209,7 @@ def _explored(dataset: Data, setting: Exploration, run: ApproximateRun) -> Seque
                 run.commits.know(floors=floors)
         times, n = run.commits.standing.times, dataset.variables
         room, known = _room(dataset, setting, run.granted), run.commits.standing.children.known
-        effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
+        effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=Deadline(times.explored))
         detail = f"exploring those of {in_full(n, 'variable')}"
         with run.context.stages.stage("parents", detail, times.searched) as summary:
             explored = explored_families(setting, effort, workers, room, known, run.context.observer, keep)

@@ -1,6 +1,6 @@
 """A solve on a cluster whose driver, workers and scheduler are killed at random and started again.
 
-    python tests/machine/shaken.py FOLDER KILLS SEED
+python tests/machine/shaken.py FOLDER KILLS SEED
 """
 
 import json

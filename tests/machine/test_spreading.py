@@ -203,6 +203,17 @@ def test_a_bundle_that_is_lost_thrice_is_done_here():
     assert len(hands.bundles) == extbnsl.machine.spreading.MOST_LOSSES
 
 
+def test_hands_that_take_nothing_leave_it_to_the_driver():
+    hands = FakeHands()
+
+    def refuse(*given):
+        raise Lost
+
+    hands.send = refuse
+    with Workers(1, hands=hands) as workers:
+        assert list(workers.spread(alone, [(number, 0.0) for number in range(5)], 4)) == list(range(5))
+
+
 def test_large_arrays_are_put_once_and_released():
     hands, halt = FakeHands(), np.zeros(1, np.uint8)
     parcels, table = Parcels(hands, halt), TABLE.copy()

@@ -12,6 +12,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data, Numbers
+from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Standardised, standardised
@@ -59,13 +60,13 @@ ALL, SETS, SECONDS, MEMORY, STOPPED = "all", "sets", "seconds", "memory", "stopp
 @dataclass(frozen=True)
 class Effort:
     """How long each child is explored. sets: parent sets of two or more that are scored; seconds of one thread; None:
-    no limit. families: how many are kept, the cheapest. until: a moment of `compiling.clock`; the children that are
-    left share what is left until then. A time limit makes the result depend on the machine."""
+    no limit. families: how many are kept, the cheapest. until: the children that are left share what is left until
+    then. A time limit makes the result depend on the machine."""
 
     sets: int | None = None
     seconds: float | None = None
     families: int | None = None
-    until: float | None = None
+    until: Deadline | None = None
 
 
 @dataclass(frozen=True)
@@ -160,9 +161,10 @@ def explored_families(
         found[own.child] = own
 
     left = [child for child in range(n) if child not in found]
-    tasks = ((child, problem, _share_of(effort, n - len(found), workers), share, workers.halt) for child in left)
+    turns = (max(1.0, (len(left) - k) / workers.slots) for k in range(len(left)))
+    tasks = ((child, problem, effort, share, workers.halt, turn) for child, turn in zip(left, turns, strict=True))
     try:
-        for own in workers.spread(explore_child, tasks, AHEAD * workers.threads, keep):
+        for own in workers.spread(explore_in_turn, tasks, AHEAD * workers.threads, keep):
             keep(own)
             observer(StageAdvanced("parents", len(found), n, "variables"))
             if own.ended != STOPPED:
@@ -181,13 +183,14 @@ def without_parents(child: int, problem: Exploration) -> Explored:
     return Explored(child, family_list(members, problem.costed(child, members, np.array([cost]))), 0, STOPPED)
 
 
-def _share_of(effort: Effort, left: int, workers: Workers) -> Effort:
-    """The effort for one of so many children that are left, which have what is left of the time: what some take beyond
-    their share, or do not take, is shared by those that follow."""
-    if effort.until is None:
-        return effort
-    turns = max(1.0, left / workers.slots)
-    return replace(effort, seconds=max(0.0, effort.until - clock()) / turns, until=None)
+def explore_in_turn(
+    child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8], turns: float
+) -> Explored:
+    """`explore_child`, when a thread has so many turns left with this one, and this one its part of what is left of the
+    time: what some children take beyond theirs, or do not take, is shared by those that follow."""
+    if effort.until is not None:
+        effort = replace(effort, seconds=effort.until.remaining() / turns)
+    return explore_child(child, problem, effort, memory, halt)
 
 
 def explore_child(child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8]) -> Explored:

@@ -11,6 +11,7 @@ from soundness import check_list
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import StageAdvanced
+from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import (
@@ -154,9 +155,8 @@ def test_what_some_children_overrun_is_taken_from_those_that_follow(dataset, mon
         now[0] += effort.seconds * (3 if len(parts) <= 20 else 0.5 if len(parts) <= 40 else 1)
         return without_parents(child, problem)
 
-    monkeypatch.setattr(explore, "clock", lambda: now[0])
     monkeypatch.setattr(explore, "explore_child", slow)
-    found(exploration(dataset), Effort(until=90.0))
+    found(exploration(dataset), Effort(until=Deadline(90.0, lambda: now[0])))
     assert parts[0] == pytest.approx(1.0)
     assert parts[20] < 0.6 < parts[-1] < 1.0
     assert now[0] == pytest.approx(90.0)
