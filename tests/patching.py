@@ -82,6 +82,7 @@ HOMES = {
     "FAMILIES": "results.ranked",
     "FAMILIES_READ": "search.score_cache",
     "FAR_NODES": "search.layers",
+    "FAR_STEPS": "kbest.halves",
     "FAR_VARIABLES": "orders.population",
     "FENCE_NODES": "search.runs",
     "FEWEST_NODES": "proof.incumbents",

@@ -23,6 +23,7 @@ from extbnsl.machine.workers import Stopped, Workers
 
 MOST_MEETINGS = 1 << 19  # of beginnings, each with what is outside
 BLOCKS = 64  # of states, whose endings are found side by side
+FAR_STEPS = 1 << 25  # of each block that hands go on with
 STEPS = 1 << 22  # of each block between two looks at the stop signal: some tenths of a second
 
 
@@ -111,10 +112,15 @@ def sums_below(asked: HalvedPiece, workers: Workers, begun: Arrays, keep: Keep) 
     def end_on(walk: Walk, own: Endings) -> None:
         _end_on(walk, own, met, asked, STEPS, workers.halt)
 
+    workers.keep((*met, *asked.families, *asked.rest))
     while ((state["depth"][:, 0] >= 0) | (state["all-states"][:, 0] < state["all-states"][:, 1])).any():
         trial = {name: array.copy() for name, array in state.items()}
+        blocks = [_block(trial, i) for i in range(len(trial["depth"]))]
         try:
-            workers.map(end_on, [_block(trial, i) for i in range(len(trial["depth"]))])
+            if workers.hands is None:
+                workers.map(end_on, blocks)
+            else:
+                _end_on_by_hands(blocks, met, asked, workers)
         except Stopped as stop:
             state = state if stop.deaf else trial  # a kernel may still be at work on its trial
             raise
@@ -128,6 +134,33 @@ def sums_below(asked: HalvedPiece, workers: Workers, begun: Arrays, keep: Keep) 
         families += by_number(row, weights, families.size)
         weights = by_number(before, weights, int(before.max(initial=0)) + 1)
     return Sums(int(state["all-networks"].sum()), families, outside)
+
+
+def _end_on_by_hands(blocks: list[tuple[Walk, Endings]], met: Meetings, asked: HalvedPiece, workers: Workers) -> None:
+    """Let hands go on with blocks, as far as it comes before a stop, in steps that last some seconds."""
+    own = [(walk, ends, met.first[ends.states]) for walk, ends in blocks]
+    tasks = [
+        (i, walk, ends._replace(meetings=ends.meetings[lo:hi]), lo, met, asked, workers.halt)
+        for i, (walk, ends, (lo, hi)) in enumerate(own)
+        if walk.depth[0] >= 0 or ends.states[0] < ends.states[1]
+    ]
+    for i, walk, ends in workers.spread(ended_on, tasks, len(tasks), ordered=False):
+        before, (lo, hi) = blocks[i], own[i][2]
+        kept = *before[0], *before[1][:-1], before[1].meetings[lo:hi]
+        for array, found in zip(kept, (*walk, *ends), strict=True):
+            np.copyto(array, found)
+
+
+def ended_on(
+    i: int, walk: Walk, own: Endings, lo: int, met: Meetings, asked: HalvedPiece, halt: NDArray[np.uint8]
+) -> tuple[int, Walk, Endings]:
+    """Block i when it has gone on; of the meetings it has, and returns, those from `lo` on that its states have."""
+    walk, own = Walk._make(array.copy() for array in walk), Endings._make(array.copy() for array in own)
+    meetings = np.zeros(met.costs.size)
+    some = slice(lo, lo + own.meetings.size)
+    meetings[some] = own.meetings
+    _end_on(walk, own._replace(meetings=meetings), met, asked, FAR_STEPS, halt)
+    return i, walk, own._replace(meetings=meetings[some])
 
 
 def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ COUNTERS = (
 
 SMALL = {  # threads have no time for themselves, and tasks are small
     **{"START_SECONDS": 0.0, "by_level.CHUNK": 16, "FAR_NODES": 4},
+    **{"MOST_MEETINGS": 9, "BLOCKS": 5, "FAR_STEPS": 30},
     **{"LOW_BITS": 1, "LEAST_SOURCES": 2, "LEAST_TASK_BYTES": 400},
 }
 
@@ -51,6 +52,7 @@ def questions(seed):
     yield lambda hands: extbnsl.learn(numbers, score="gaussian-bic", hands=hands, **common)
     yield lambda hands: extbnsl.learn(data, lower_bound="static", parent_graph="layered", hands=hands, **common)
     yield lambda hands: extbnsl.k_best(data, 7, hands=hands, **common)
+    yield lambda hands: extbnsl.k_best(data, within_factor=1000.0, hands=hands, **common)
     yield lambda hands: extbnsl.order(data, names, hands=hands, **common)
 
 
