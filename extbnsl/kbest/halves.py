@@ -147,8 +147,9 @@ def _end_on_by_hands(blocks: list[tuple[Walk, Endings]], met: Meetings, asked: H
     for i, walk, ends in workers.spread(ended_on, tasks, len(tasks), ordered=False):
         before, (lo, hi) = blocks[i], own[i][2]
         kept = *before[0], *before[1][:-1], before[1].meetings[lo:hi]
+        array: Any
         for array, found in zip(kept, (*walk, *ends), strict=True):
-            np.copyto(array, found)
+            array[...] = found
 
 
 def ended_on(
