@@ -24,7 +24,7 @@ ROOM_SHARE = 8  # of memory, for results that are under way
 RUNNING = "running"  # the status of a client that has its scheduler
 SEE_SECONDS = 5.0  # that a worker may take to look for a file
 PUT_SECONDS = 10.0  # that an array may take to get to a worker which does not answer
-LOOK_SECONDS = 0.5  # between two looks at who is there
+WATCH_SECONDS = 0.5  # between two looks at who is there
 TELL_SECONDS = 2.0  # between two words to the observer, if workers neither come nor go
 BEAT_SECONDS = 5.0  # between two words to the workers
 HALTED = 64  # tokens that are told with each word
@@ -181,7 +181,7 @@ class DaskHands:
     def _watch(self) -> None:
         """See who is there, and tell the workers that the driver is, until it is over."""
         said = clock()
-        while not self._over.wait(LOOK_SECONDS):
+        while not self._over.wait(WATCH_SECONDS):
             self._look()
             if clock() - said >= BEAT_SECONDS:
                 said = clock()

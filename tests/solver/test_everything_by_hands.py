@@ -22,7 +22,7 @@ COUNTERS = (
 
 SMALL = {  # threads have no time for themselves, and tasks are small
     **{"START_SECONDS": 0.0, "by_level.CHUNK": 16, "FAR_NODES": 4},
-    **{"MOST_MEETINGS": 9, "BLOCKS": 5, "FAR_STEPS": 30},
+    **{"MOST_MEETINGS": 9, "BLOCKS": 5, "FAR_STEPS": 3000},
     **{"LOW_BITS": 1, "LEAST_SOURCES": 2, "LEAST_TASK_BYTES": 400},
 }
 
