@@ -35,10 +35,10 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LIGHT = (
     *("core.errors", "core.events", "core.claims", "core.knowledge", "core.compiling"),
-    *("data", "networks.network", "formats.network_reader", "formats.bif_writer", "machine.budgets"),
+    *("data", "networks.network", "formats.network_reader", "formats.bif_writer", "machine.budgets", "machine.cluster"),
     *("files.atomic", "files.store", "files.manifest", "run.directory", "run.progress", "cli"),
 )
-HEAVY = ("numba", "h5py")
+HEAVY = ("numba", "h5py", "distributed", "dask")
 
 
 def sources():
@@ -178,6 +178,7 @@ LIGHT_COMMANDS = (
     *("--help", "--version", "solve --help", "", "solve", "solve x --threads none", "solve x --memory 1q"),
     *("estimate --help", "estimate", "export --help", "export", "export r -o x.gif", "export r -o x.csv --smoothing 1"),
     *("query --help", "query", "query r --smoothing -1", "query r --memory 1q", "query r -x"),
+    *("campaign --help", "campaign x --cluster nonsense"),
     *("resume --help", "resume none", "status none", "status r", "status r --json", "clean r", "clean r --yes"),
 )
 

@@ -16,6 +16,7 @@ from extbnsl.cli.saying import remark, say
 from extbnsl.cli.session import STOPPED
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import fitted, in_full
+from extbnsl.machine.cluster import EXTRA, KINDS, OPTION, hands_given
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.run.screen import clearing
 
@@ -49,10 +50,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry", action="store_true", help="with --resume: try again the runs that failed")
     parser.add_argument(
         "--cluster",
-        metavar="ADDRESS",
-        type=_address,
-        help="let a Dask cluster do the runs: the address of its scheduler, or local:N for N processes here "
-        "(needs dask.distributed: pip install 'extbnsl[cluster]')",
+        metavar="CLUSTER",
+        type=lambda text: hands_given(text, OPTION),
+        help=f"let other processes do the runs: {KINDS} (pip install '{EXTRA}')",
     )
     parser.add_argument("--dry-run", action="store_true", help="list the runs, and run nothing")
     parser.add_argument("--report", action="store_true", help="report on the runs that are over, and run nothing")
@@ -105,14 +105,6 @@ def _unable(folder: Path, here: bool, arguments: Sequence[str]) -> list[str]:
         return [str(error) for error in found]
     except ExtbnslError as error:
         return [str(error)]
-
-
-def _address(text: str) -> str:
-    from extbnsl.lab.campaign.schedule import LOCAL
-
-    if text.startswith(LOCAL):
-        JOBS(text.removeprefix(LOCAL))
-    return text
 
 
 def _run_in(given: argparse.Namespace, asked: "Asked") -> int:

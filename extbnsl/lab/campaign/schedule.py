@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from extbnsl.core.claims import INTERRUPTED
-from extbnsl.core.errors import ExtbnslError, InputError
+from extbnsl.core.errors import ExtbnslError
 from extbnsl.lab.campaign.one_run import Place, carry_out
 from extbnsl.lab.campaign.outcome import FAILED, Record, write_record
 from extbnsl.lab.campaign.plan import Run
+from extbnsl.machine.cluster import cluster_client, named
 from extbnsl.machine.workers import StopSignal
 
 WAIT_SECONDS = 0.5
-LOCAL = "local:"
 RETRIES = 3  # of a run whose worker is lost
 
 OnOver = Callable[[Run, Record], None]
@@ -67,30 +67,16 @@ def here(jobs: int, place: Place, stop: StopSignal) -> Iterator[Hands]:
 
 
 @contextlib.contextmanager
-def on_cluster(address: str, place: Place, stop_file: Path) -> Iterator[Hands]:
-    """The workers of a Dask cluster, one run at a time each: at an address, or `local:N`, N processes of this machine.
+def on_cluster(cluster: str, place: Place, stop_file: Path) -> Iterator[Hands]:
+    """The workers of a Dask cluster, one run at a time for each of their threads; the text says which, as for
+    `cluster_client`.
 
-    The folder of the campaign must be where they see it under the same name. Raises InputError if there is no cluster,
-    or dask.distributed is not installed.
+    The folder of the campaign must be where they see it under the same name. Raises InputError if there is no such
+    cluster, or what it takes is not installed.
     """
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise InputError("--cluster needs dask.distributed: pip install 'extbnsl[cluster]'.") from error
-    with contextlib.ExitStack() as stack:
-        if address.startswith(LOCAL):
-            cluster = LocalCluster(
-                n_workers=int(address.removeprefix(LOCAL)), threads_per_worker=1, processes=True, dashboard_address=None
-            )
-            client = Client(stack.enter_context(cluster))
-        else:
-            try:
-                client = Client(address, timeout="10s")
-            except (OSError, ValueError) as error:
-                raise InputError(f"--cluster: there is no scheduler at {address} ({error}).") from error
-        stack.enter_context(client)
+    with cluster_client(cluster, threads=1) as client:
         executor = client.get_executor(pure=False, retries=RETRIES)
-        jobs = max(1, sum(client.nthreads().values()))
+        jobs = max(1, named(cluster).number, sum(client.nthreads().values()))
         yield Hands(place, jobs, executor, OnWorker(place, stop_file), stop_file.touch)
 
 

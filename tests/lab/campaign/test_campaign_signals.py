@@ -178,12 +178,13 @@ def test_a_signal_stops_the_workers_of_a_cluster(whom, here, template):
     assert not any(map(pretended.is_alive, [*runs, *workers]))
 
 
-def test_a_cluster_that_is_not_there(pretend, here):
+def test_a_cluster_that_is_not_there(pretend, here, sizes):
     pytest.importorskip("distributed")
+    sizes(CONNECT_SECONDS=0.5)
     file = pretended.write_yaml(here, {"a.py": "done()"})
-    code, out, err = pretend(file, "--cluster", "nonsense://127.0.0.1:1")
+    code, out, err = pretend(file, "--cluster", "tcp://127.0.0.1:1")
     assert (code, out) == (30, "")
-    assert "there is no scheduler at nonsense://127.0.0.1:1" in err
+    assert "there is no scheduler at tcp://127.0.0.1:1" in err
 
 
 @pytest.mark.slow
