@@ -85,6 +85,12 @@ class DaskHands:
             return sum(self._threads.values())
 
     @property
+    def together(self) -> int:
+        """See `Hands`."""
+        with self._lock:
+            return max(self._threads.values(), default=1)
+
+    @property
     def missing(self) -> float:
         """See `Hands`."""
         return 0.0 if self._gone is None else clock() - self._gone

@@ -64,15 +64,19 @@ class Driver(NamedTuple):
 class Hands(Protocol):
     """Other processes that do bundles of tasks.
 
-    slots: how many tasks they do at a time; 0 while there is nobody. missing: seconds since all of them went; 0 while
-    somebody is there, or before the first came. patience: how many seconds they may be missing. room: bytes that all
-    results that are under way may take. kept: arrays that do not change, see `Workers.keep`.
+    slots: how many tasks they do at a time; 0 while there is nobody. together: how many one process does. missing:
+    seconds since all of them went; 0 while somebody is there, or before the first came. patience: how many seconds they
+    may be missing. room: bytes that all results that are under way may take. kept: arrays that do not change, see
+    `Workers.keep`.
     """
 
     kept: "Put"
 
     @property
     def slots(self) -> int: ...
+
+    @property
+    def together(self) -> int: ...
 
     @property
     def missing(self) -> float: ...

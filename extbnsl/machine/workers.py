@@ -193,6 +193,11 @@ class Workers:
         """How many tasks of `spread` are done at a time: by hands, or by the threads as long as there are none."""
         return (0 if self.hands is None else self.hands.slots) or self.threads
 
+    @property
+    def together(self) -> int:
+        """How many tasks of `spread` a process does at a time, here or elsewhere: they share its memory."""
+        return max(self.threads, 0 if self.hands is None else self.hands.together)
+
     def spread(
         self,
         task: Callable[..., T],

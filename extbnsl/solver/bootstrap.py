@@ -243,7 +243,8 @@ def _solutions(run: Opened[Commits], resampling: Resampling, left: list[int]) ->
             workers.check()
             yield _solved(number, resampling, claim, replace(context, memory=memory))
     else:
-        shared = resampling, claim, context.methods, (memory, run.granted.disk), workers.halt
+        budgets = max(MINIMUM_MEMORY, memory // workers.together), run.granted.disk // workers.together
+        shared = resampling, claim, context.methods, budgets, workers.halt
         tasks = [(number, *shared) for number in left]
         yield from workers.spread(resample_alone, tasks, workers.threads, ordered=False)
 

@@ -155,7 +155,7 @@ def explored_families(
     """
     n = problem.data.variables
     found = {child: own for child, own in (known or {}).items() if own.ended != STOPPED}
-    share = memory // workers.threads
+    share = memory // workers.together
 
     def keep(own: Explored) -> None:
         found[own.child] = own
