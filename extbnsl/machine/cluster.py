@@ -83,9 +83,11 @@ def named(text: str, option: str = OPTION) -> Cluster:
 
 
 def hands_given(given: Any, name: str) -> Any:
-    """What callers give for a cluster: a text, or a client of dask.distributed; InputError for anything else."""
+    """What callers give for a cluster: a text, a client of dask.distributed, or `Hands`; InputError for anything
+    else."""
     if isinstance(given, str):
         named(given, name)
+    if isinstance(given, str) or hasattr(given, "slots"):
         return given
     distributed = sys.modules.get("distributed")  # whoever has a client has loaded it
     if distributed is None or not isinstance(given, distributed.Client):
