@@ -208,10 +208,12 @@ def _take_all(run: Opened[Commits], dataset: Data, taken: Taken) -> str | None:
         try:
             if commits.possible:
                 commits.commit_or_stop()  # whoever goes on has nothing left to prove
+            context.observer(StageAdvanced("bootstrap", before, asked, RESAMPLE_WORDS[1]))
             for resample in _solutions(run, resampling_of(dataset), taken.left(asked)):
                 taken.add(resample)
-                context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
-                commits.commit_if_due()
+                if len(taken.done) < asked:
+                    context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
+                    commits.commit_if_due()
         except Stopped as stop:
             return stop.reason
         except (BudgetError, MemoryError) as error:

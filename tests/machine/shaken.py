@@ -3,6 +3,7 @@
 python tests/machine/shaken.py FOLDER KILLS SEED
 """
 
+import csv
 import json
 import random
 import subprocess
@@ -14,6 +15,7 @@ import numpy as np
 
 WORKERS = 3
 RESAMPLES = 64
+RUNS = 20  # of the campaign
 PATIENCE = 600  # seconds until it is taken to hang, on a busy machine
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -30,26 +32,53 @@ def chained(path, variables=18, records=250):
     return path
 
 
-def question(data, run):
-    """The command that begins a run, or goes on with it."""
-    asked = ["--score", "bdeu", "--ess", "5", "--bootstrap", str(RESAMPLES), "--threads", "1"]
-    return [sys.executable, "-m", "extbnsl", "solve", str(data), *asked, "--run-dir", str(run), "--resume", "--quiet"]
+class Resampled:
+    """A network and its resamples."""
+
+    def __init__(self, folder):
+        self._data = chained(folder / "data.csv")
+
+    def command(self, place):
+        """The command that begins this in a folder, or goes on with it."""
+        asked = ["--score", "bdeu", "--ess", "5", "--bootstrap", str(RESAMPLES), "--threads", "1"]
+        return ["solve", str(self._data), *asked, "--run-dir", str(place), "--resume", "--quiet"]
+
+    def answer(self, place):
+        """The bytes that must be the same, and the resamples by their numbers, each of which is there once."""
+        lines = [json.loads(line) for line in (place / "bootstrap.jsonl").read_text().splitlines()]
+        lines.sort(key=lambda line: line["resample"])
+        assert [line["resample"] for line in lines] == list(range(1, RESAMPLES + 1))
+        return [(place / name).read_bytes() for name in ("network.json", "network.bif", "bootstrap.csv")], lines
 
 
-def answer(run):
-    """The bytes of a finished run that must be the same, and its resamples by their numbers."""
-    lines = [json.loads(line) for line in (run / "bootstrap.jsonl").read_text().splitlines()]
-    files = [(run / name).read_bytes() for name in ("network.json", "network.bif", "bootstrap.csv")]
-    return files, sorted(lines, key=lambda line: line["resample"])
+class Campaign:
+    """A campaign of runs that take about a second each."""
+
+    def __init__(self, folder):
+        scores = [{"name": f"ess {ess}", "options": {"score": "bdeu", "ess": ess}} for ess in range(1, RUNS + 1)]
+        asked = {"title": "Shaken", "data": [chained(folder / "data.csv", 14).name], "methods": scores, "options": {"threads": 1}}
+        self._file = folder / "asked.yaml"
+        self._file.write_text(json.dumps(asked))  # which is YAML too
+
+    def command(self, place):
+        """As that of `Resampled`."""
+        return ["campaign", str(self._file), "--output-dir", str(place), "--resume", "--quiet"]
+
+    def answer(self, place):
+        """What is found by each run, each of which is there once."""
+        with (place / "results.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len({row["method"] for row in rows}) == len(rows) == RUNS
+        return sorted((row["method"], row["status"], row["cost"]) for row in rows)
 
 
 class Shaken:
     """The processes of a cluster and the driver, in a folder; `kills` counts what was killed, by kind."""
 
-    def __init__(self, folder, seed):
+    def __init__(self, folder, work, seed):
         self._folder, self._random = folder, random.Random(seed)
         self._file = folder / "scheduler.json"
-        self._data, self.run = chained(folder / "data.csv"), folder / "shaken.run"
+        self._command = [*work.command(folder / "shaken"), "--cluster", f"scheduler-file:{self._file}"]
         self._processes = {}
         self.kills = {"scheduler": 0, "worker": 0, "driver": 0}
 
@@ -97,22 +126,23 @@ class Shaken:
         worker = ["distributed.cli.dask_worker", *file, "--no-nanny", "--nthreads", "1", "--no-dashboard"]
         found = {"scheduler": [*part, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *file]}
         found |= {f"worker{k}": [*part, *worker, "--death-timeout", "20"] for k in range(WORKERS)}
-        return found | {"driver": [*question(self._data, self.run), "--cluster", f"scheduler-file:{self._file}"]}
+        return found | {"driver": [*part, "extbnsl", *self._command]}
 
 
-def shaken(folder, kills, seed):
-    """Shake a run, and compare what comes of it with that of one that nobody disturbs; how often what was killed."""
-    trial = Shaken(folder, seed)
+def shaken(folder, kind, kills, seed):
+    """Shake some work, and compare what comes of it with what comes of it undisturbed; how often what was killed."""
+    work = kind(folder)
+    trial = Shaken(folder, work, seed)
     assert trial.survive(kills) == 0, (folder / "driver.txt").read_text()[-2000:]
-    plain = folder / "plain.run"
-    subprocess.run(question(folder / "data.csv", plain), check=True, timeout=PATIENCE, **QUIET)
-    found, expected = answer(trial.run), answer(plain)
-    assert [line["resample"] for line in found[1]] == list(range(1, RESAMPLES + 1))
-    assert found == expected
+    plain = folder / "plain"
+    subprocess.run([sys.executable, "-m", "extbnsl", *work.command(plain)], check=True, timeout=PATIENCE, **QUIET)
+    assert work.answer(folder / "shaken") == work.answer(plain)
     return trial.kills
 
+
+KINDS = {"resamples": Resampled, "campaign": Campaign}
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     place.mkdir(parents=True, exist_ok=True)
-    print(shaken(place, int(sys.argv[2]), int(sys.argv[3])))
+    print(shaken(place, KINDS[sys.argv[2]], int(sys.argv[3]), int(sys.argv[4])))
