@@ -23,7 +23,7 @@ from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.figures import format_size
 from extbnsl.core.options import Option, Options
 from extbnsl.core.sentences import Mention, Sentence
-from extbnsl.machine.cluster import hands_given
+from extbnsl.machine.cluster import KINDS, hands_given
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -132,9 +132,7 @@ class Budgets(Options):
     hands: Annotated[
         object | None,
         Option(
-            "have other processes work too: so many of this machine, local:N; those of a Dask scheduler, "
-            "tcp://HOST:8786 or scheduler-file:PATH; or at most N jobs of a queue, slurm:N, pbs:N, lsf:N or "
-            "htcondor:N; in Python also a client of dask.distributed",
+            f"have other processes work too: {KINDS}; in Python also a client of dask.distributed",
             "CLUSTER",
             default="none but this one",
             parse=hands_given,
