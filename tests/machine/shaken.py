@@ -55,8 +55,9 @@ class Campaign:
     """A campaign of runs that take about a second each."""
 
     def __init__(self, folder):
-        scores = [{"name": f"ess {ess}", "options": {"score": "bdeu", "ess": ess}} for ess in range(1, RUNS + 1)]
-        asked = {"title": "Shaken", "data": [chained(folder / "data.csv", 14).name], "methods": scores, "options": {"threads": 1}}
+        variants = [{"name": f"ess {ess}", "options": {"score": "bdeu", "ess": ess}} for ess in range(1, RUNS + 1)]
+        asked = {"title": "Shaken", "data": [chained(folder / "data.csv", 14).name], "methods": ["bfbnb"]}
+        asked |= {"variants": variants, "options": {"threads": 1}}
         self._file = folder / "asked.yaml"
         self._file.write_text(json.dumps(asked))  # which is YAML too
 
@@ -68,8 +69,8 @@ class Campaign:
         """What is found by each run, each of which is there once."""
         with (place / "results.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
-        assert len({row["method"] for row in rows}) == len(rows) == RUNS
-        return sorted((row["method"], row["status"], row["cost"]) for row in rows)
+        assert len({row["variant"] for row in rows}) == len(rows) == RUNS
+        return sorted((row["variant"], row["status"], row["cost"]) for row in rows)
 
 
 class Shaken:

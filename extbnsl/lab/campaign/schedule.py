@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from extbnsl.core.claims import INTERRUPTED
-from extbnsl.core.errors import ExtbnslError
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.lab.campaign.one_run import Place, carry_out
 from extbnsl.lab.campaign.outcome import FAILED, Record, write_record
 from extbnsl.lab.campaign.plan import Run
-from extbnsl.machine.cluster import cluster_client, named
+from extbnsl.machine.cluster import OPTION, cluster_client, named
 from extbnsl.machine.workers import StopSignal
 
 WAIT_SECONDS = 0.5
@@ -76,7 +76,11 @@ def on_cluster(cluster: str, place: Place, stop_file: Path) -> Iterator[Hands]:
     """
     with cluster_client(cluster, threads=1) as client:
         executor = client.get_executor(pure=False, retries=RETRIES)
-        jobs = max(1, named(cluster).number, sum(client.nthreads().values()))
+        try:
+            threads = sum(client.nthreads().values())
+        except OSError as error:
+            raise InputError(f"{OPTION}: the scheduler of {cluster} has gone ({error}).") from error
+        jobs = max(1, named(cluster).number, threads)
         yield Hands(place, jobs, executor, OnWorker(place, stop_file), stop_file.touch)
 
 

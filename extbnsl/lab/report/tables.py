@@ -26,6 +26,7 @@ from extbnsl.core.claims import (
     TIME_LIMIT,
     tolerance,
 )
+from extbnsl.core.codec import json_text
 from extbnsl.core.figures import format_cost, format_size
 from extbnsl.drawing.markup import Grid
 from extbnsl.lab.campaign.figures import BYTES, SECONDS, Value, states_of_first
@@ -274,7 +275,7 @@ def p_value(supporting: int, cases: int) -> float:
 
 def contradictions(rows: Iterable[Row]) -> Grid | None:
     """For each problem that several runs have, the largest lower bound if the cheapest network is below it; None if
-    there is no such problem. Problems are the same if data, score and limit of parents are."""
+    there is no such problem. Problems are the same if data, score, limit of parents and knowledge are."""
     found = tuple(line for own in _by_problem(rows).values() for line in _lines(own))
     head = ("run", "proves at least", "but this run", "has a network of")
     return Grid("Contradictions", head, found, "One of the two is wrong: please report it.") if found else None
@@ -287,7 +288,8 @@ def _by_problem(rows: Iterable[Row]) -> dict[tuple[Any, ...], list[Row]]:
         bounds = (row.figure("cost"), row.figure("lower_bound"))
         digest = row.figure("provenance.data_digest")
         if isinstance(digest, str) and all(isinstance(value, int | float) for value in bounds):
-            problem = (digest, row.figure("score"), row.figure("max_parents"))
+            claim = (row.figure(name) for name in ("score", "ess", "max_parents"))
+            problem = (digest, *claim, json_text(row.document.get("knowledge")))
             groups.setdefault(problem, []).append(row)
     return groups
 

@@ -28,9 +28,10 @@ def test_rounding_is_none():
     assert contradictions([row("a", 100.0, 100.0), row("b", 100.0 - 1e-8, 90.0)]) is None
 
 
-def test_other_data_scores_and_limits_are_other_problems():
+def test_other_data_scores_limits_and_knowledge_are_other_problems():
     right = row("right", 100.0, 100.0)
     others = [row("b", 200.0, 200.0, digest="b"), row("c", 200.0, 200.0, score="aic")]
+    others += [row("e", 200.0, 200.0, ess=2.0), row("f", 200.0, 200.0, knowledge={"roots": ["x"]})]
     assert contradictions([right, *others, row("d", 200.0, 200.0, max_parents=1)]) is None
 
 
