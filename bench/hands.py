@@ -35,7 +35,7 @@ class Stream:
 class Recorder:
     """Hands that do every task alone and at once, in this process, and keep what it took; an observer too."""
 
-    slots, together, room, missing, patience = 1, 1, 0, 0.0, 0.0
+    slots, together, room, missing, patience, nobody = 1, 1, 0, 0.0, 0.0, False
 
     def __init__(self) -> None:
         self.kept: dict = {}

@@ -25,7 +25,7 @@ class FakeHands:
     share of looks at which nobody is there, for a moment. `bundles` have the numbers of tasks sent.
     """
 
-    room, patience, together = 1 << 24, 30.0, 1
+    room, patience, together, nobody = 1 << 24, 30.0, 1, False
 
     def __init__(self, seed=0, slots=3, lose=0.0, forget=0.0, repeat=0.0, seconds=0.0, away=0.0):
         self._random, self._slots = random.Random(seed), slots

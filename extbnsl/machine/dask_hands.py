@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
+from extbnsl.core.figures import format_time
 from extbnsl.machine.budgets import Granted
 from extbnsl.machine.cluster import cluster_client, patience_with
 from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, sees, told_of_this
@@ -50,7 +51,7 @@ class DaskHands:
     """
 
     def __init__(self, client: "Client", observer: Observer, room: int, patience: float) -> None:
-        self.room, self.patience = room, patience
+        self.room, self.patience, self.nobody = room, patience, False
         self.kept: Put = {}
         self._client, self._observer = client, observer
         self._driver, self._halted = Driver(uuid.uuid4().hex, told_of_this()), list[str]()
@@ -141,6 +142,7 @@ class DaskHands:
             return False
         self._driver = self._driver._replace(mark=None if blind else told)
         if blind:
+            mark.unlink(missing_ok=True)
             self._sayings.append(
                 f"The worker at {blind[0]} does not see {mark.parent}: layers are expanded here alone."
             )
@@ -220,19 +222,18 @@ class DaskHands:
                 self._gone = None
             elif gone:
                 self._gone = clock()
-                self._sayings.append(
-                    f"All workers are gone; the run stops unless one comes within {self.patience:.0f} s."
-                )
+                left = format_time(round(self.patience))
+                self._sayings.append(f"All workers are gone; the run stops if none comes within {left}.")
 
     def _judge(self, address: str, asked: Any, threads: int) -> None:
         """Count a worker, or refuse it, by what it said of itself."""
         try:
-            told = asked.result()
-            why = difference(told, told_of_this())
-        except FAILURES:
+            error = asked.exception() if asked.status == "error" else None
+            why = "" if error is not None else difference(asked.result(), told_of_this())
+        except FAILURES:  # it has gone
             del self._asked[address]
             return
-        except BaseException as error:
+        if error is not None:
             why = f"it cannot do what it is asked ({type(error).__name__}: {' '.join(str(error).split())})"
         self._asked[address] = None
         with self._lock:
@@ -246,6 +247,9 @@ class DaskHands:
 
     def _halt(self) -> None:
         """Tell the workers that the driver is there, and which work is halted."""
+        with self._lock:
+            workers = list(self._threads)
         with contextlib.suppress(*FAILURES):
-            if self._client.status == RUNNING:
-                self._client.run(hear, self._driver.name, tuple(self._halted[-HALTED:]), wait=False)
+            if workers and self._client.status == RUNNING:
+                halted = tuple(self._halted[-HALTED:])
+                self._client.run(hear, self._driver.name, halted, workers=workers, wait=False)

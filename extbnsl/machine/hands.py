@@ -67,10 +67,11 @@ class Hands(Protocol):
     slots: how many tasks they do at a time; 0 while there is nobody. together: how many one process does. missing:
     seconds since all of them went; 0 while somebody is there, or before the first came. patience: how many seconds they
     may be missing. room: bytes that all results that are under way may take. kept: arrays that do not change, see
-    `Workers.keep`.
+    `Workers.keep`. nobody: whether somebody has waited for them in vain.
     """
 
     kept: "Put"
+    nobody: bool
 
     @property
     def slots(self) -> int: ...

@@ -220,7 +220,7 @@ class Workers:
             try:
                 yield from spread.results(ordered, forget)
             except NobodyLeft:
-                self.stop = lambda: NO_WORKERS  # whatever comes next would need them too
+                self.hands.nobody = True  # whatever comes next would need them too
                 raise Stopped(NO_WORKERS) from None
 
     def keep(self, values: Iterable[Any]) -> None:

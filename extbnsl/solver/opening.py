@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from extbnsl.core.claims import TIME_LIMIT, Claim
+from extbnsl.core.claims import NO_WORKERS, TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
 from extbnsl.data import Data, Numbers
@@ -152,6 +152,7 @@ def opened(
                 files, spent = manifest.files, manifest.state.spent
             record = Record(place.run_folder, asked.about, files, spent) if kept else None
         hands = stack.enter_context(_hands_of(asked.budgets.hands, granted, observer))
+        stop = _or_without(hands, stop)
         deadline = granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None), hands)
         stages = Stages(observer, spent.stages)
@@ -172,6 +173,11 @@ def _hands_of(given: Any, granted: Granted, observer: Observer) -> Iterator["Han
 
         with hands_of(given, granted, observer) as hands:
             yield hands
+
+
+def _or_without(hands: "Hands | None", stop: StopSignal) -> StopSignal:
+    """A stop signal that comes as well once it is in vain to wait for workers."""
+    return stop if hands is None else lambda: stop() or (NO_WORKERS if hands.nobody else None)
 
 
 def tell(problem: Data | LocalScores, observer: Observer) -> None:

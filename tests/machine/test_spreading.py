@@ -175,10 +175,9 @@ def test_a_process_that_is_none_that_is_needed_does_nothing(tmp_path):
 def test_all_workers_gone_for_too_long():
     hands = FakeHands(slots=0)
     hands.missing = 31.0
-    with Workers(1, hands=hands) as workers:
-        with pytest.raises(Stopped, match=NO_WORKERS):
-            list(workers.spread(alone, [(number, 0.0) for number in range(4)], 4))
-        assert workers.stop() == NO_WORKERS
+    with Workers(1, hands=hands) as workers, pytest.raises(Stopped, match=NO_WORKERS):
+        list(workers.spread(alone, [(number, 0.0) for number in range(4)], 4))
+    assert hands.nobody
 
 
 def test_workers_that_come_back_go_on():

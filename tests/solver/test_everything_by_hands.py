@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from cases import random_dataset, random_numbers
-from fake_hands import WAYS, hands_that_are
+from fake_hands import WAYS, FakeHands, hands_that_are
 from patching import sized
 
 import extbnsl
+from extbnsl.core.claims import NO_WORKERS
 from extbnsl.core.codec import json_text
 
 COUNTERS = (
@@ -65,3 +66,20 @@ def test_the_same_answers(way):
             assert answer_of(ask(hands)) == answer_of(ask(None))
         sent += len(hands.bundles)
     assert (sent > 5) == (way != "nobody")
+
+
+def test_workers_that_are_gone_for_good_end_every_question():
+    """With a result, whose status says so."""
+    data = random_dataset(np.random.default_rng(1), 6, 100)
+    with sized(SMALL):
+        for ask in (
+            lambda hands: extbnsl.learn(data, score="bdeu", hands=hands),
+            lambda hands: extbnsl.learn(data, bootstrap=3, hands=hands),
+            lambda hands: extbnsl.k_best(data, 3, hands=hands),
+            lambda hands: extbnsl.approximate(data, time=20, hands=hands),
+        ):
+            hands = FakeHands(slots=0)
+            hands.missing = 99.0
+            result = ask(hands)
+            assert result.status == NO_WORKERS
+            assert result.lower_bound <= result.cost
