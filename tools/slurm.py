@@ -38,7 +38,7 @@ MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-SchedulerParameters=sched_interval=1,batch_sched_delay=0,requeue_delay=1
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
 ReturnToService=2
 KillWait=5
 StateSaveLocation={folder}/state
