@@ -1,15 +1,18 @@
 """Fixtures of all tests."""
 
 import contextlib
+import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import patching
 import pytest
+from tooling import tool
 
 import extbnsl
 
@@ -146,3 +149,26 @@ def thorough(until_it_ends: Any) -> None:
 def fast_disk(until_it_ends: Any) -> None:
     """Nobody waits for the disk."""
     until_it_ends(patching.fast_disk)()
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+    """A real SLURM of one node, which all that is started here uses: what a command of its writes. The test is skipped
+    where it is not installed."""
+    tools = tool("slurm")
+    if reason := tools.missing():
+        pytest.skip(f"no SLURM: {reason}")
+    with pytest.MonkeyPatch.context() as patch, tools.running(tmp_path_factory.mktemp("slurm")) as environment:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield partial(tools.asked, environment)
+
+
+@pytest.fixture
+def site(slurm: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The same, where processes find a configuration of Dask for jobs of one thread."""
+    settings = {"cores": 1, "memory": "1GB", "interface": "lo", "job-mem": "0", "log-directory": str(tmp_path / "logs")}
+    (tmp_path / "dask").mkdir()
+    (tmp_path / "dask" / "jobqueue.yaml").write_text(json.dumps({"jobqueue": {"slurm": settings}}))
+    monkeypatch.setenv("DASK_CONFIG", str(tmp_path / "dask"))
+    return slurm

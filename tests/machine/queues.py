@@ -1,4 +1,4 @@
-"""A queue of jobs that is none: programs by the names of those of SLURM or PBS, which run a job at once, here."""
+"""A queue of jobs that is none: programs by the names of those of SLURM, PBS or LSF, which run a job at once, here."""
 
 import os
 import signal
@@ -8,18 +8,17 @@ import psutil
 SUBMIT = """#!/bin/sh
 number=0
 until mkdir "{folder}/submitted/$number" 2> /dev/null; do number=$((number + 1)); done
-cp "$1" "{folder}/submitted/$number/script"
+job="{folder}/submitted/$number/script"
+cat "${{1:-/dev/stdin}}" > "$job"
 case " {refused} " in *" $number "*) echo "error: the controller is away" >&2; exit 1 ;; esac
-JOB=$number setsid sh "$1" > /dev/null 2>&1 &
+JOB=$number setsid sh "$job" > /dev/null 2>&1 &
 echo $! > "{folder}/jobs/$number"
 echo "Submitted batch job $number"
-while [ "$(ps -o comm= $!)" = setsid ]; do sleep 0.01; done  # the file of the job must not go before it is read
-sleep 0.1
 """
 CANCEL = """#!/bin/sh
 kill -s TERM -- "-$(cat "{folder}/jobs/$1")"
 """
-PROGRAMS = {"slurm": ("sbatch", "scancel"), "pbs": ("qsub", "qdel")}
+PROGRAMS = {"slurm": ("sbatch", "scancel"), "pbs": ("qsub", "qdel"), "lsf": ("bsub", "bkill")}
 
 
 class FakeQueue:

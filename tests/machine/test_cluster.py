@@ -201,7 +201,7 @@ def queue(tmp_path, monkeypatch):
         yield make
 
 
-@pytest.mark.parametrize("kind", ["slurm", pytest.param("pbs", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["slurm", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("pbs", "lsf"))])
 def test_jobs_do_the_work_and_none_is_left(kind, queue, scratch, capfd):
     jobs = queue(kind)
     with cluster_client(f"{kind}:2", 1) as client:
