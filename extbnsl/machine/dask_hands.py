@@ -14,13 +14,12 @@ from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
 from extbnsl.core.figures import format_time
 from extbnsl.machine.budgets import Granted
-from extbnsl.machine.cluster import cluster_client, patience_with
+from extbnsl.machine.cluster import PATIENCE_SECONDS, cluster_client, patience_with
 from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, sees, told_of_this
 
 if TYPE_CHECKING:
     from distributed import Client
 
-PATIENCE_SECONDS = 60.0  # with workers that are all gone
 ROOM_SHARE = 8  # of memory, for results that are under way
 RUNNING = "running"  # the status of a client that has its scheduler
 SEE_SECONDS = 5.0  # that a worker may take to look for a file
