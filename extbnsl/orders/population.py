@@ -130,10 +130,8 @@ def search_lists(
         stopped = deaf = False
         try:
             kicks = min(NUMBER, FEW * done) if grown else NUMBER
-            if far:
-                _improve_far(trials, own, improve, kicks * max(1, FAR_VARIABLES // lists.variables), workers, lists)
-            else:
-                _improve(trials, own, improve, kicks, workers, lists)
+            kicks *= max(1, FAR_VARIABLES // lists.variables) if far else 1
+            _improve(trials, own, improve, kicks, workers, lists, far)
             if growing is not None:
                 grown = growing.grow(_networks(trials, best, lists), workers)
                 workers.map(settle, [(order, workers.halt, growing.lists) for order in trials])
@@ -189,25 +187,19 @@ def _improve(
     kicks: int,
     workers: Workers,
     lists: ParentLists,
+    far: bool,
 ) -> None:
-    """One round: each order, in place, by what the others were before it."""
-    tasks = zip(orders, states, _elsewhere(orders), strict=True)
-    workers.map(improve, [(*task, kicks, workers.halt, lists) for task in tasks])
-
-
-def _improve_far(
-    orders: NDArray[np.int32],
-    states: NDArray[np.uint64],
-    improve: Improve,
-    kicks: int,
-    workers: Workers,
-    lists: ParentLists,
-) -> None:
-    """The same by hands, as far as it comes before a stop."""
+    """One round: each order, in place, by what the others were before it; by hands if it is `far`, and then as far as
+    it comes before a stop."""
+    places = np.argsort(orders, axis=1).astype(np.int32)
+    others = [np.delete(places, k, axis=0) for k in range(len(orders))]
+    tasks = [(*task, kicks, workers.halt, lists) for task in zip(orders, states, others, strict=True)]
+    if not far:
+        workers.map(improve, tasks)
+        return
     workers.keep(lists)
-    own = enumerate(zip(orders, states, _elsewhere(orders), strict=True))
-    tasks = [(k, improve, *task, kicks, workers.halt, lists) for k, task in own]
-    for k, order, state in workers.spread(improved, tasks, len(orders), ordered=False):
+    own = [(k, improve, *task) for k, task in enumerate(tasks)]
+    for k, order, state in workers.spread(improved, own, len(orders), ordered=False):
         orders[k], states[k] = order, state
 
 
@@ -218,12 +210,6 @@ def improved(
     order, state = order.copy(), state.copy()
     improve(order, state, *given)
     return k, order, state
-
-
-def _elsewhere(orders: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """For each order where the variables stand in the others."""
-    places = np.argsort(orders, axis=1).astype(np.int32)
-    return [np.delete(places, k, axis=0) for k in range(len(orders))]
 
 
 def _best_of(orders: NDArray[np.int32], lists: ParentLists) -> OrderedNetwork:

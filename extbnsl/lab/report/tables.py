@@ -275,7 +275,8 @@ def p_value(supporting: int, cases: int) -> float:
 
 def contradictions(rows: Iterable[Row]) -> Grid | None:
     """For each problem that several runs have, the largest lower bound if the cheapest network is below it; None if
-    there is no such problem. Problems are the same if data, score, limit of parents and knowledge are."""
+    there is no such problem. Problems are the same if data, score, sample size,
+    limit of parents and knowledge are."""
     found = tuple(line for own in _by_problem(rows).values() for line in _lines(own))
     head = ("run", "proves at least", "but this run", "has a network of")
     return Grid("Contradictions", head, found, "One of the two is wrong: please report it.") if found else None
