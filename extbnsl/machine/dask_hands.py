@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
 from extbnsl.core.figures import format_time
-from extbnsl.machine.budgets import Granted
+from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.cluster import PATIENCE_SECONDS, cluster_client, patience_with
 from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, sees, told_of_this
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOM_SHARE = 8  # of memory, for results that are under way
 RUNNING = "running"  # the status of a client that has its scheduler
-SEE_SECONDS = 5.0  # that a worker may take to look for a file
+SEE_SECONDS = 5.0  # that all workers together may take to look for a file
 PUT_SECONDS = 10.0  # that an array may take to get to a worker which does not answer
 WATCH_SECONDS = 0.5  # between two looks at who is there
 TELL_SECONDS = 2.0  # between two words to the observer, if workers neither come nor go
@@ -136,7 +136,8 @@ class DaskHands:
             with self._lock:
                 workers = list(self._threads)
             asked = [self._client.submit(sees, *told, pure=False, workers=[one]) for one in workers]
-            blind = [worker for worker, one in zip(workers, asked, strict=True) if not one.result(SEE_SECONDS)]
+            end = Deadline.after(SEE_SECONDS)
+            blind = [worker for worker, one in zip(workers, asked, strict=True) if not one.result(end.remaining())]
         except FAILURES:
             return False
         self._driver = self._driver._replace(mark=None if blind else told)

@@ -165,3 +165,15 @@ def test_workers_that_come_later_join_in():
         found = [first, *results]
     assert [number for number, _ in found] == list(range(60))
     assert {process for _, process in found} > {os.getpid()}
+
+
+def test_workers_of_this_machine_see_its_folders_and_the_mark_goes(tmp_path):
+    mark = tmp_path / "mark"
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, []) as hands:
+        when(lambda: hands.slots == 2)
+        assert hands.see(mark)
+        assert hands.see(mark)
+        with Workers(1, hands=hands) as workers:  # tasks go to those that see it
+            assert len(list(workers.spread(place, [(number, TABLE, 0.0) for number in range(9)], 4))) == 9
+        assert not hands.see(tmp_path / "none" / "mark")
+    assert not mark.exists()
