@@ -10,7 +10,7 @@ from cases import scores_of
 
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.lp.branching import branch
-from extbnsl.bounds.lp.program import Program
+from extbnsl.bounds.lp.program import beginning
 from extbnsl.bounds.lp.tree import Tree
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.machine.workers import Workers
@@ -65,7 +65,7 @@ def grown(families, limit=math.inf, threads=1):
     arrays = families_of(scores.parents, scores.costs)
     with Workers(threads) as workers:
         start = find_multipliers(arrays, None, 1, 0, workers)
-        tree = branch(Program(arrays, start, None, 1.0, ROOM), Tree(), limit, ROOM, workers, lambda *given: True)
+        tree = branch(arrays, beginning(arrays, start), Tree(), limit, ROOM, workers, lambda reached: True).tree
     assert not tree.open
     shown, n = min(limit, tree.cost), scores.variables
     step = Branched(tuple(range(n)), shown, cuts_over(tree.cuts, range(n)), tree.closed)

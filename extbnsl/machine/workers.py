@@ -296,6 +296,21 @@ class Workers:
         return [future.result() for future in futures]
 
 
+class Alone:
+    """`run` and `map` of `Workers` for what a task asks for: it does that itself, and at once."""
+
+    def __init__(self, halt: NDArray[np.uint8]) -> None:
+        self.halt = halt
+
+    def run(self, task: Callable[..., T], *arguments: Any) -> T:
+        """task(*arguments)."""
+        return task(*arguments)
+
+    def map(self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
+        """task(*a) for each a in `arguments`."""
+        return [task(*a) for a in arguments]
+
+
 def chunks(total: int, size: int, first: int = 0) -> list[tuple[int, int]]:
     """The ranges [lo, hi) of at most `size` that cover [first, total)."""
     return [(lo, min(lo + size, total)) for lo in range(first, total, size)]

@@ -41,6 +41,7 @@ from extbnsl.proof.guide import (
 )
 
 if TYPE_CHECKING:  # linear programs and searches are loaded by the pieces that come to need them
+    from extbnsl.bounds.lp.branching import Reached
     from extbnsl.bounds.lp.polish import Polished
     from extbnsl.bounds.lp.probing import Probed
     from extbnsl.bounds.lp.program import Program
@@ -268,24 +269,27 @@ class _Turns:
         Raises Stopped where memory is too short for the programs or for the nodes that are open.
         """
         from extbnsl.bounds.lp.branching import branch
+        from extbnsl.bounds.lp.program import beginning
 
-        limit, nodes_room = self.limit, self.room // 2
-        program = _program(state, nodes_room)
+        limit, families = self.limit, state.families
+        start = beginning(families, state.reached, state.programs.cuts)
 
-        def on_turn(tree: Tree, support: Support) -> bool:
-            gap = self.on_step(_branched(state, tree, program, limit))
+        def on_turn(reached: "Reached") -> bool:
+            tree = reached.tree
+            gap = self.on_step(_branched(state, reached, limit))
             self._tell(tree.looked, 0, f"nodes, {in_full(len(tree.open), 'node')} open, gap {gap:.3f}")
-            self._hear_solution(state, support, last=False)
+            if reached.support is not None:
+                self._hear_solution(state, reached.support, last=False)
             return self.limit >= limit
 
-        tree = branch(program, state.tree or Tree(), limit, nodes_room, self.context.workers, on_turn)
-        state = _branched(state, tree, program, limit)
-        if not tree.open:
-            return Guided(state.unguided, tree=tree)
+        reached = branch(families, start, state.tree or Tree(), limit, self.room // 2, self.context.workers, on_turn)
+        state = _branched(state, reached, limit)
+        if not reached.tree.open:
+            return Guided(state.unguided, tree=reached.tree)
         if self.limit < limit:
             return state.at(FIX)
         self.on_step(state)
-        nodes = f"{in_full(len(tree.open), 'open node')} of branching"
+        nodes = f"{in_full(len(reached.tree.open), 'open node')} of branching"
         self.context.observer(Warned(f"There is no memory for more than {nodes}; go on with a larger --memory."))
         raise Stopped(MEMORY_LIMIT)
 
@@ -303,9 +307,10 @@ def _program(state: Bounding, room: int) -> "Program":
     """A program for the root, that leaves room for as many as are solved side by side."""
     from extbnsl.bounds.lp.polish import ROOT
     from extbnsl.bounds.lp.probing import STREAMS
-    from extbnsl.bounds.lp.program import Program
+    from extbnsl.bounds.lp.program import Program, beginning
 
-    return Program(state.families, state.reached, state.programs.cuts, ROOT, room // (1 + STREAMS))
+    start = beginning(state.families, state.reached, state.programs.cuts)
+    return Program(state.families, start, ROOT, room // (1 + STREAMS))
 
 
 def _reached_at_root(state: Bounding, found: "Polished") -> Bounding:
@@ -320,10 +325,10 @@ def _reached_spread(state: Bounding, found: "Polished") -> Bounding:
     return replace(state, programs=programs, turn=replace(state.turn, spent=found.iterations))
 
 
-def _branched(state: Bounding, tree: Tree, program: "Program", limit: float) -> Bounding:
+def _branched(state: Bounding, found: "Reached", limit: float) -> Bounding:
     """The state with what branching below a limit has found."""
-    programs = replace(state.programs, cuts=program.cuts)
-    return replace(state, tree=tree, programs=programs, root=max(state.root, min(tree.bound, limit)))
+    programs = replace(state.programs, cuts=found.cuts)
+    return replace(state, tree=found.tree, programs=programs, root=max(state.root, min(found.tree.bound, limit)))
 
 
 def _probed(state: Bounding, families: FamilyArrays, found: "Probed") -> Bounding:

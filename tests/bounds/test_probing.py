@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_clusters import cost_to_go, families_in, found, networks_below
 
 from extbnsl.bounds.lp.probing import STREAMS, choices_of, probe
-from extbnsl.bounds.lp.program import Program
+from extbnsl.bounds.lp.program import Program, beginning
 from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
@@ -38,7 +38,7 @@ def both(scores, limit, effort=EFFORT, threads=1):
 
 def probed_of(families, multipliers, limit, workers, effort=EFFORT, **more):
     """What probing makes of the families, from these multipliers."""
-    program = Program(families, multipliers, None, 1.0, ROOM // (1 + STREAMS))
+    program = Program(families, beginning(families, multipliers), 1.0, ROOM // (1 + STREAMS))
     return probe(program, limit, effort, frozenset(), workers, **more)
 
 

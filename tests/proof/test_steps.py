@@ -33,7 +33,7 @@ SMALL = 4  # variables that a search may have at most
 @pytest.fixture(autouse=True)
 def _little_at_the_root(sizes, searchable):
     """Cuts of three clusters would close the gaps; pieces that are not small are too large; each node is told."""
-    sizes({"TRIPLES": 0, "branching.TOLD": 1, "LONG": BRIEF})
+    sizes({"TRIPLES": 0, "PART_EFFORT": 1, "LONG": BRIEF})
     searchable(SMALL)
 
 
@@ -269,7 +269,7 @@ def test_trees_are_read_as_they_were_written(calls):
     """At every node."""
     branched = calls("bounds.lp.branching", "branch")
     solve(scores_of(wishful(7, 7)), threads=1, fixing=False)
-    (tree,) = (call.found for call in branched)
+    (tree,) = (call.found.tree for call in branched)
     assert tree.fits(7)
     document, arrays = json.loads(json.dumps(encode(tree))), dict(arrays_of(tree))
     again = decode(Tree, document, arrays=arrays)

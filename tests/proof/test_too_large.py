@@ -25,7 +25,7 @@ OPTIONS = {"threads": 1, "fixing": False}  # fixing would take the chain away
 @pytest.fixture(autouse=True)
 def _little_at_the_root(sizes):
     """Cuts of three clusters would close the gap, and it is told after each node."""
-    sizes({"TRIPLES": 0, "branching.TOLD": 1})
+    sizes({"TRIPLES": 0, "PART_EFFORT": 1})
 
 
 def hard(seed=0):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.lp.program import Program, least_sums
+from extbnsl.bounds.lp.program import Program, beginning, least_sums
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, Support
 from extbnsl.machine.workers import Workers
 
@@ -60,7 +60,7 @@ def polished(
     what there is after each turn. The families may be fewer from call to call, by fixing: that leaves multipliers that
     are optimal at the root optimal. Deterministic. Raises Stopped, and what on_turn raises.
     """
-    program = Program(families, start.multipliers, start.cuts, goal.share, goal.room)
+    program = Program(families, beginning(families, start.multipliers, start.cuts), goal.share, goal.room)
     best, value = start.multipliers, mean_value(start.multipliers, goal.share)
     mark, turn, left, optimal = value, 0, effort - start.iterations, False
     while best.root < goal.limit and left > 0 and program.bytes <= goal.room:

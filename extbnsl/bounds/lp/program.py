@@ -17,7 +17,7 @@ lack each variable with probability `share`, divided by it: such a node lacks al
 
 import copy
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,10 @@ from extbnsl.bounds.multipliers import (
     unions,
 )
 from extbnsl.kernels.varsets import as_varsets
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Alone, Workers
 
 if TYPE_CHECKING:
-    from highspy import Highs
+    from highspy import Highs, HighsBasis
 
 COLUMNS = 25  # families of a child that are added at a time
 SLACK = 3  # times as many cuts as bind before the others are dropped
@@ -64,6 +64,7 @@ NEAR_TURNS = 20  # whose clusters are known for that
 STREAMS = 4  # in which cuts are looked for side by side
 ZERO = 1e-6  # nats: a reduced cost below minus this is negative; and x below this is zero
 VIOLATION = 1e-4  # of a cut that is worth adding
+AT_LOWER, BASIC = 0, 1  # what HiGHS says in a basis of a column without a part in it, and of a row that does not bind
 ENTRY_BYTES = 64  # of the matrix, with all that HiGHS makes of it
 
 
@@ -76,6 +77,45 @@ def least_sums(cuts: NDArray[np.uint64], share: float) -> NDArray[np.float64]:
     return sums
 
 
+class Snapshot(NamedTuple):
+    """What a program is made of, as values: the families that are columns (c,) int64, ascending, its cuts
+    (k, 3, words), and the last multipliers, without reduced costs. column_basis (1 + c,) and row_basis (n + k,), int8:
+    where its last solution has ended, as HiGHS says it; nothing before there is one. turn: how often cuts were looked
+    for."""
+
+    columns: NDArray[np.int64]
+    cuts: NDArray[np.uint64]
+    last: Multipliers
+    column_basis: NDArray[np.int8]
+    row_basis: NDArray[np.int8]
+    turn: int = 0
+
+    def with_more(self, columns: NDArray[np.int64], cuts: NDArray[np.uint64]) -> "Snapshot":
+        """The same with other families too, and with these cuts, which it has not yet: the solution is where it was."""
+        several = np.concatenate([self.columns, np.setdiff1d(columns, self.columns)])
+        order = np.argsort(several, kind="stable")
+        column_basis, row_basis = self.column_basis, self.row_basis
+        if column_basis.size:
+            statuses = np.append(column_basis[1:], np.full(several.size - self.columns.size, AT_LOWER, np.int8))
+            column_basis = np.append(column_basis[:1], statuses[order])
+            row_basis = np.append(row_basis, np.full(len(cuts), BASIC, np.int8))
+        return self._replace(
+            columns=several[order],
+            cuts=np.concatenate([self.cuts, cuts]),
+            column_basis=column_basis,
+            row_basis=row_basis,
+        )
+
+
+def beginning(families: FamilyArrays, start: Multipliers, pool: NDArray[np.uint64] | None = None) -> Snapshot:
+    """Of a program that has no solution yet: the families that are cheapest by some multipliers, with the cuts of these
+    and of a pool."""
+    columns = _cheapest(families, start.reduced, np.ones(start.reduced.size, bool))
+    known = start.cuts if pool is None else np.unique(np.concatenate([start.cuts, pool]), axis=0)
+    nothing = np.zeros(0, np.int8)
+    return Snapshot(columns, np.ascontiguousarray(known), start.without_costs, nothing, nothing)
+
+
 class Program:
     """The LP; the rows of the cuts come after those of the children.
 
@@ -83,9 +123,7 @@ class Program:
     is a solution.
     """
 
-    def __init__(
-        self, families: FamilyArrays, start: Multipliers, pool: NDArray[np.uint64] | None, share: float, room: int
-    ) -> None:
+    def __init__(self, families: FamilyArrays, snapshot: Snapshot, share: float, room: int) -> None:
         self._share, self._room = share, room
         self.families = families
         self._n = families.first.size - 1
@@ -98,20 +136,22 @@ class Program:
         self._highs.addCols(1, dear, np.zeros(1), np.array([np.inf]), 0, *_no_entries(1))
         self._columns = np.zeros(0, np.int64)
         self.cuts = no_cuts(families.parents.shape[0])
-        self._turn = 0
+        self._turn = snapshot.turn
         self._near: deque[NDArray[np.uint64]] = deque(maxlen=NEAR_TURNS)  # clusters that were violated, or nearly
         self._x, self._weights = np.zeros(0), np.zeros(0)
         self._found: Multipliers | None = None
-        self.add_columns(self._cheapest(start.reduced, np.ones(start.reduced.size, bool)))
-        known = start.cuts if pool is None else np.unique(np.concatenate([start.cuts, pool]), axis=0)
-        self.add_cuts(np.ascontiguousarray(known))
+        self._before = snapshot.last
+        self.add_columns(snapshot.columns)
+        self.add_cuts(snapshot.cuts)
+        if snapshot.column_basis.size:
+            self._highs.setBasis(_basis(snapshot.column_basis, snapshot.row_basis[: self._n + len(self.cuts)]))
 
     @property
     def bytes(self) -> int:
         """About the memory that it takes."""
         return ENTRY_BYTES * int(self._highs.getNumNz())
 
-    def solve(self, effort: int, workers: Workers) -> int:
+    def solve(self, effort: int, workers: Workers | Alone) -> int:
         """Solve it within so many simplex iterations; how many are left, 0 if they did not do. Raises Stopped."""
         return workers.run(self.run, effort, workers.halt)
 
@@ -146,6 +186,20 @@ class Program:
             other._highs.passModel(self._highs.getLp())
             other._highs.setBasis(self.basis)
         return copies
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What it is made of by now, and where its last solution has ended."""
+        order, basis = np.argsort(self._columns, kind="stable"), self.basis
+        statuses = np.array([int(status) for status in basis.col_status], np.int8)
+        return Snapshot(
+            self._columns[order],
+            self.cuts,
+            (self._found or self._before).without_costs,
+            np.append(statuses[:1], statuses[1:][order]),
+            np.array([int(status) for status in basis.row_status], np.int8),
+            self._turn,
+        )
 
     @property
     def basis(self) -> Any:
@@ -186,9 +240,9 @@ class Program:
         """The families, COLUMNS of each child at most, that are cheaper under these multipliers than all columns."""
         least = np.full(self._n, np.inf)
         np.minimum.at(least, self._child[self._columns], found.reduced[self._columns])
-        return self._cheapest(found.reduced, found.reduced < least[self._child] - ZERO)
+        return _cheapest(self.families, found.reduced, found.reduced < least[self._child] - ZERO)
 
-    def violated(self, effort: int, workers: Workers) -> tuple[NDArray[np.uint64], int]:
+    def violated(self, effort: int, workers: Workers | Alone) -> tuple[NDArray[np.uint64], int]:
         """Cuts that the solution violates: clusters, ROWS at most, and TRIPLES of three clusters at most. These take
         effort, counted in simplex iterations; how much is left of it. Raises Stopped."""
         self._turn += 1
@@ -208,7 +262,7 @@ class Program:
         return np.concatenate([found, some]), effort
 
     def _among_known(
-        self, arcs: NDArray[np.int64], grown: NDArray[np.uint64], effort: int, workers: Workers
+        self, arcs: NDArray[np.int64], grown: NDArray[np.uint64], effort: int, workers: Workers | Alone
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
         """Violated cuts of three clusters that are known, of the cuts and of the last turns, or small, and by how much;
         and the effort that is left."""
@@ -221,7 +275,7 @@ class Program:
         return ordered(found), violations, max(1, effort - (steps - left) // STEPS)
 
     def _clusters(
-        self, solution: Solution, arcs: NDArray[np.int64], workers: Workers
+        self, solution: Solution, arcs: NDArray[np.int64], workers: Workers | Alone
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Clusters and how much the solution violates them, or less than nothing: those that nobody counts for, those
         grown from single variables, and if few of them are violated, those grown from the arcs."""
@@ -236,7 +290,7 @@ class Program:
         return np.concatenate([clusters for clusters, _ in found]), np.concatenate([by for _, by in found])
 
     def _grown(
-        self, solution: Solution, starts: NDArray[np.int64], workers: Workers
+        self, solution: Solution, starts: NDArray[np.int64], workers: Workers | Alone
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """From each of the starts the cluster that is violated most, and by how much."""
         clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
@@ -245,7 +299,7 @@ class Program:
         return clusters, violations
 
     def _triples(
-        self, solution: Solution, arcs: NDArray[np.int64], workers: Workers
+        self, solution: Solution, arcs: NDArray[np.int64], workers: Workers | Alone
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
         """Cuts of three clusters, how much the solution violates them, or less than nothing, and the families looked
         at."""
@@ -312,13 +366,25 @@ class Program:
         self._highs.addRows(k, least, most, index.size, starts, index, values)
         self.cuts = np.concatenate([self.cuts, cuts])
 
-    def _cheapest(self, reduced: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The COLUMNS families of each child, among those allowed, that are cheapest by reduced cost."""
-        first, found = self.families.first, []
-        for lo, hi in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
-            own = lo + np.flatnonzero(allowed[lo:hi])
-            found.append(own[np.argsort(reduced[own], kind="stable")[:COLUMNS]])
-        return np.concatenate(found)
+
+def _cheapest(families: FamilyArrays, reduced: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The COLUMNS families of each child, among those allowed, that are cheapest by reduced cost."""
+    first, found = families.first, []
+    for lo, hi in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+        own = lo + np.flatnonzero(allowed[lo:hi])
+        found.append(own[np.argsort(reduced[own], kind="stable")[:COLUMNS]])
+    return np.concatenate(found)
+
+
+def _basis(columns: NDArray[np.int8], rows: NDArray[np.int8]) -> "HighsBasis":
+    """A basis as HiGHS takes it."""
+    from highspy import HighsBasis, HighsBasisStatus
+
+    basis = HighsBasis()
+    basis.valid, basis.alien = True, False
+    basis.col_status = [HighsBasisStatus(status) for status in columns.tolist()]
+    basis.row_status = [HighsBasisStatus(status) for status in rows.tolist()]
+    return basis
 
 
 def _highs() -> "Highs":

@@ -35,6 +35,10 @@ class Node(NamedTuple):
     above: Annotated[int, Within(-1)] = -1
     duals: tuple[Duals, ...] = ()
 
+    def closed(self, *shown: Duals) -> "Closed":
+        """The node when nothing more is asked of it, with what else was shown of it."""
+        return Closed(self.above, self.choices[-1] if self.choices else -1, (*self.duals, *shown))
+
 
 class Closed(NamedTuple):
     """A node that was looked at, or that needs no look: the number of the one above it, its last choice (-1 of the

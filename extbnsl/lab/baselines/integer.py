@@ -25,10 +25,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.lp.branching import branch
+from extbnsl.bounds.lp.branching import Reached, branch
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.lp.probing import STREAMS
-from extbnsl.bounds.lp.program import Program
+from extbnsl.bounds.lp.program import beginning
 from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.bounds.lp.tree import Tree
 from extbnsl.bounds.multipliers import FamilyArrays, Support, families_of, multipliers_of, no_multipliers
@@ -144,21 +144,21 @@ class Search:
 
     def _branched(self, tree: Tree, limit: float) -> Tree:
         """The tree when it has come to its end, to that of memory, or upon a network that costs less than the limit."""
-        reached, workers = self._reached, self._context.workers
-        program = Program(self._families, reached.multipliers, reached.cuts, ROOT, self._room // (1 + STREAMS))
+        root, families = self._reached, self._families
 
-        def on_turn(tree: Tree, support: Support) -> bool:
-            self._nodes = tree.looked
-            self._note(tree.bound, program.cuts)
-            if tree.order is not None:
-                self._hear_order(np.array(tree.order))
-            self._hear(support)
+        def on_turn(reached: Reached) -> bool:
+            self._nodes = reached.tree.looked
+            self._note(reached.tree.bound, reached.cuts)
+            if reached.tree.order is not None:
+                self._hear_order(np.array(reached.tree.order))
+            self._hear(reached.support)
             return self._best.limit >= limit
 
-        tree = branch(program, tree, limit, self._room, workers, on_turn)
-        on_turn(tree, program.support())
-        self._reached = replace(reached, cuts=program.cuts)
-        return tree
+        start = beginning(families, root.multipliers, root.cuts)
+        found = branch(families, start, tree, limit, self._room, self._context.workers, on_turn)
+        on_turn(found)
+        self._reached = replace(root, cuts=found.cuts)
+        return found.tree
 
     def _note(self, bound: float, cuts: NDArray[np.uint64] | None) -> None:
         """Take note of how far it has come."""
