@@ -34,7 +34,8 @@ from extbnsl.files.manifest import (
     read_manifest,
 )
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
-from extbnsl.machine.budgets import Budgets, give_memory_back
+from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.heap import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.facts import sizes_told

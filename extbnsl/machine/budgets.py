@@ -4,8 +4,6 @@ Sizes are bytes (int), durations are seconds (float).  The only module that know
 when asked about the running process; everything else here needs the standard library alone.
 """
 
-import contextlib
-import ctypes
 import itertools
 import math
 import os
@@ -27,7 +25,6 @@ from extbnsl.machine.cluster import KINDS, hands_given
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
-M_MMAP_THRESHOLD = -3  # of malloc.h
 MINIMUM_MEMORY = 16 << 20  # bytes that the solver's smallest tables and buffers need
 MAXIMUM_THREADS = 1024
 LEAST_ADDRESS_SPACE = 900 << 20  # bytes; 820 million were taken when all kernels were compiled by one thread
@@ -276,25 +273,6 @@ def check_address_space() -> None:
             f"The system limits the address space of this process to {format_size(limit)}, and compiling takes "
             f"{format_size(LEAST_ADDRESS_SPACE)}; raise the limit (ulimit -v)."
         )
-
-
-def give_memory_back() -> None:
-    """From now on let the C library give freed arrays back to the system at once.
-
-    It would keep those below 32 MB for later, and in a long search several hundred megabytes of such remains pile up.
-    For processes that are ours: it concerns all of the process. Without GNU's library nothing happens.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 128 << 10)
-
-
-def trim_memory() -> None:
-    """Give what is freed back to the system now: small remains between what is in use, of all threads' pools.
-
-    Without GNU's library nothing happens.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def peak_rss() -> int:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.arguments import imported, written_number
 from extbnsl.core.errors import InputError
+from extbnsl.machine.heap import ENVIRONMENT
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -120,9 +121,11 @@ def cluster_client(text: str, threads: int) -> Iterator["Client"]:
 @contextlib.contextmanager
 def _local(asked: Cluster, threads: int) -> Iterator["Client"]:
     """Processes of this machine."""
+    import dask
     from distributed import Client, LocalCluster
 
-    with _scratch(), contextlib.ExitStack() as stack:
+    heap = dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT})
+    with _scratch(), heap, contextlib.ExitStack() as stack:
         with _refused(f"{OPTION} local:{asked.number}: the processes cannot be started"):
             cluster = LocalCluster(
                 n_workers=asked.number,
@@ -212,7 +215,13 @@ def _site_options(kind: str, command: str) -> dict[str, Any]:
         )
     dask.config.update_defaults(SCALING)
     dashboard = {"dashboard_address": ":0", **(settings["scheduler-options"] or {})}  # a free port
-    return {"processes": settings["processes"] or 1, "scheduler_options": dashboard}
+    own = settings["job-script-prologue"] or settings.get("env-extra") or ()  # as it was called before
+    prologue = [*own, *(f"export {name}={value}" for name, value in ENVIRONMENT.items())]
+    return {
+        "processes": settings["processes"] or 1,
+        "scheduler_options": dashboard,
+        "job_script_prologue": prologue,
+    }
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.machine.budgets import trim_memory
+from extbnsl.machine.heap import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import check_kind

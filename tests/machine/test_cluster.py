@@ -16,6 +16,7 @@ from queues import FakeQueue, runs
 
 from extbnsl.core.errors import InputError
 from extbnsl.machine.cluster import QUEUES, SCALING, Cluster, cluster_client, hands_given, named, patience_with
+from extbnsl.machine.heap import ENVIRONMENT
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -264,11 +265,13 @@ def test_jobs_without_work_end_but_for_one(queue):
 def test_what_a_site_says_counts(queue):
     """Its folder of logs, its processes, and how Dask is to follow the work; ours is where it says nothing."""
     with dask.config.set({"distributed.adaptive.wait-count": 7}):
-        jobs = queue(processes=2, cores=4, queue="long", **{"job-extra-directives": ["--qos=low"]})
+        lists = {"job-extra-directives": ["--qos=low"], "job-script-prologue": ["export SITE=ours"]}
+        jobs = queue(processes=2, cores=4, queue="long", **lists)
         with cluster_client("slurm:1", 1):
             (script,) = jobs.submitted
             assert dask.config.get("distributed.adaptive.wait-count") == 7
-    for said in ("#SBATCH -p long\n", "#SBATCH --qos=low\n", "--nthreads 2 ", "--nworkers 2 ", "--interface lo"):
+    lines = "#SBATCH -p long\n", "#SBATCH --qos=low\n", "export SITE=ours\nexport MALLOC_"
+    for said in (*lines, "--nthreads 2 ", "--nworkers 2 ", "--interface lo"):
         assert said in script
     assert (
         dask.config.get("distributed.adaptive.target-duration") == SCALING["distributed"]["adaptive"]["target-duration"]
@@ -281,6 +284,13 @@ def test_one_process_a_job_has_all_its_threads(queue):
         (script,) = jobs.submitted
     assert "--nthreads 4 " in script
     assert "--nworkers" not in script
+
+
+@pytest.mark.slow
+def test_processes_keep_some_of_what_they_free():
+    with cluster_client("local:1", 1) as client:
+        found = client.submit(os.getenv, "MALLOC_TRIM_THRESHOLD_").result()
+    assert found == ENVIRONMENT["MALLOC_TRIM_THRESHOLD_"]
 
 
 def refusal(text):
