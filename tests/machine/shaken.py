@@ -1,6 +1,6 @@
 """A solve on a cluster whose driver, workers and scheduler are killed at random and started again.
 
-python tests/machine/shaken.py FOLDER KILLS SEED
+python tests/machine/shaken.py FOLDER resamples|campaign|counting KILLS SEED
 """
 
 import csv
@@ -49,6 +49,22 @@ class Resampled:
         lines.sort(key=lambda line: line["resample"])
         assert [line["resample"] for line in lines] == list(range(1, RESAMPLES + 1))
         return [(place / name).read_bytes() for name in ("network.json", "network.bif", "bootstrap.csv")], lines
+
+
+class Counted:
+    """A network of more variables, whose families take some ten seconds to count."""
+
+    def __init__(self, folder):
+        self._data = chained(folder / "data.csv", 24, 1000)
+
+    def command(self, place):
+        """As that of `Resampled`."""
+        asked = ["--score", "bdeu", "--ess", "20", "--threads", "1"]
+        return ["solve", str(self._data), *asked, "--run-dir", str(place), "--resume", "--quiet"]
+
+    def answer(self, place):
+        """The bytes that must be the same."""
+        return [(place / name).read_bytes() for name in ("network.json", "network.bif", "network.dot")]
 
 
 class Campaign:
@@ -141,7 +157,7 @@ def shaken(folder, kind, kills, seed):
     return trial.kills
 
 
-KINDS = {"resamples": Resampled, "campaign": Campaign}
+KINDS = {"resamples": Resampled, "campaign": Campaign, "counting": Counted}
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
