@@ -126,16 +126,16 @@ def _local(asked: Cluster, threads: int) -> Iterator["Client"]:
 
     heap = dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT})
     with _scratch(), heap, contextlib.ExitStack() as stack:
-        with _refused(f"{OPTION} local:{asked.number}: the processes cannot be started"):
+        script = "; in a script of Python, work begins under if __name__ == '__main__'"
+        with _refused(f"{OPTION} local:{asked.number}: the processes cannot be started{script}"):
             cluster = LocalCluster(
-                n_workers=0,
+                n_workers=asked.number,
                 threads_per_worker=max(1, threads // asked.number),
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # it serves pages all the same
                 silence_logs=logging.CRITICAL,
             )
             stack.enter_context(cluster)
-            cluster.scale(asked.number)  # which does not wait until they have begun
             client = stack.enter_context(Client(cluster, set_as_default=False))
         yield client
 

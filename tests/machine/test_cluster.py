@@ -7,6 +7,8 @@ import logging
 import os
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 
@@ -314,3 +316,13 @@ def test_what_a_queue_lacks_is_said_in_a_sentence(queue, monkeypatch, uninstalle
     assert refusal("slurm:2") == "--cluster slurm:2 needs dask_jobqueue: pip install 'extbnsl[cluster]'."
     uninstalled("distributed")
     assert refusal("local:2") == "--cluster needs distributed: pip install 'extbnsl[cluster]'."
+
+
+@pytest.mark.slow
+def test_a_script_that_does_not_say_where_its_work_begins_is_told_so(tmp_path):
+    """Each process would begin it again."""
+    script = tmp_path / "script.py"
+    script.write_text("import extbnsl\nextbnsl.learn([[0, 1], [1, 0]] * 9, names=['a', 'b'], hands='local:1')\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 1
+    assert "work begins under if __name__ == '__main__'" in done.stderr
