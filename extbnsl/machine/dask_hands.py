@@ -63,6 +63,7 @@ class DaskHands:
         self._gone: float | None = None
         self._told, self._said = WorkersChanged(0, 0, 0, 0, 0, 0), clock()
         self._sayings = list[str]()
+        self._blind = set[str]()  # of which that was told
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> "DaskHands":
@@ -71,6 +72,7 @@ class DaskHands:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        self.beat()
         self._tell(self._counted())
         self._halt()
         self._watcher.join(BEAT_SECONDS)
@@ -143,9 +145,11 @@ class DaskHands:
         self._driver = self._driver._replace(mark=None if blind else told)
         if blind:
             mark.unlink(missing_ok=True)
-            self._sayings.append(
-                f"The worker at {blind[0]} does not see {mark.parent}: layers are expanded here alone."
-            )
+        if blind and blind[0] not in self._blind:
+            self._blind.add(blind[0])
+            said = f"The worker at {blind[0]} does not see {mark.parent}: layers are expanded here alone."
+            self._sayings.append(said)
+            self.beat()  # nothing else may be sent for long
         return not blind
 
     def beat(self) -> None:

@@ -177,3 +177,17 @@ def test_workers_of_this_machine_see_its_folders_and_the_mark_goes(tmp_path):
             assert len(list(workers.spread(place, [(number, TABLE, 0.0) for number in range(9)], 4))) == 9
         assert not hands.see(tmp_path / "none" / "mark")
     assert not mark.exists()
+
+
+def test_a_worker_that_does_not_see_the_folder_is_told_of_once(tmp_path, monkeypatch):
+    told = []
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, told) as hands:
+        when(lambda: hands.slots == 2)
+        monkeypatch.chdir(tmp_path)  # where the workers are not
+        assert not hands.see(Path("mark"))
+        said = [event.message for event in told if isinstance(event, Warned)]
+        assert not hands.see(Path("mark"))
+        assert [event.message for event in told if isinstance(event, Warned)] == said
+    assert len(said) == 1
+    assert "does not see" in said[0]
+    assert not Path("mark").exists()
