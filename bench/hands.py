@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import heapq
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +47,7 @@ class Recorder:
         if isinstance(event, StageStarted):
             self._stage = event.stage
 
-    def put(self, part: Part) -> Part:
+    def put(self, part: Part, check: Callable[[], None]) -> Part:
         self._shared += part.array.nbytes
         return part
 

@@ -44,7 +44,7 @@ class FakeHands:
             return 0
         return self._slots
 
-    def put(self, part):
+    def put(self, part, check):
         """As `Hands`."""
         self._parts.append(Kept(part))
         return self._parts[-1]

@@ -47,7 +47,7 @@ SCORES = "scores"
 _WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, NETWORK_DRAWING, PAGE, *OUTPUTS, *TABLES, *BOOTSTRAP)
 _FURTHER = r"network-([2-9]|[1-9]\d+)\.(bif|json|dot)"
 _FURTHER_NETWORKS = re.compile(_FURTHER, re.ASCII)
-_NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
+_NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-[0-9a-f]{8})?(-\d+)?"
 _ARRAYS = re.compile(
     rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
     r"|(explored|orders|ranking)-\d+|within-\d+(-\d+)?"
@@ -84,6 +84,7 @@ families_within = "within-{}".format  # version: the stem for the families withi
 ranking = "ranking-{}.h5".format  # version: the file for a part of what is found of the k best networks
 layer = "c{}-{:02}".format  # of, size: the stem for the nodes of a layer of a search
 nodes = "{}-{:012x}".format  # layer, high: the stem for nodes of a layer from the high part `high` on
+apart = "{}-{}".format  # stem, token: the stem for what one of several makes that do a task; 8 hexadecimal digits
 part = "{}-{}".format  # stem, number: the stem for a part of what a task has made
 varsets_file = (LAYERS + "/{}.h5").format  # stem: the file for the varsets and leaves of nodes
 costs_file = (RUNS + "/{}.h5").format  # stem: the file for the costs of nodes

@@ -4,11 +4,11 @@ import contextlib
 import os
 import threading
 import uuid
-from collections.abc import Iterator
-from concurrent.futures import CancelledError, Future
+from collections.abc import Callable, Iterable, Iterator, Set
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ROOM_SHARE = 8  # of memory, for results that are under way
-RUNNING = "running"  # the status of a client that has its scheduler
+RUNNING = "running"  # the status of a client that has its scheduler, and of a worker that takes work
+PAUSED = "paused"  # that of one whose memory is nearly full
 SEE_SECONDS = 5.0  # that all workers together may take to look for a file
 PUT_SECONDS = 10.0  # that an array may take to get to a worker which does not answer
+LISTEN_SECONDS = 0.2  # between two looks at a stop
+END_SECONDS = 2.0  # that the end may take if somebody does not answer
 WATCH_SECONDS = 0.5  # between two looks at who is there
 TELL_SECONDS = 2.0  # between two words to the observer, if workers neither come nor go
 BEAT_SECONDS = 5.0  # between two words to the workers
 HALTED = 64  # tokens that are told with each word
-FAILURES = CancelledError, OSError, RuntimeError, AttributeError, ValueError  # of a client whose scheduler has gone
 
 
 @contextlib.contextmanager
@@ -41,12 +43,20 @@ def hands_of(given: Any, granted: Granted, observer: Observer) -> Iterator["Dask
         yield stack.enter_context(DaskHands(client, observer, granted.memory // ROOM_SHARE, patience))
 
 
+class _Sent(NamedTuple):
+    """A bundle that is out: the token of its work, Dask's future, and the workers that may do it."""
+
+    token: str
+    future: Any
+    workers: list[str]
+
+
 class DaskHands:
     """The workers of a client, as `Hands`; use it as a context.
 
     A worker counts once it has shown that it has the same sources and versions; of another one the observer hears a
-    sentence, and no task is sent to it. All that is waited for is waited for by a thread of its own, so that a
-    scheduler that does not answer holds up nobody.
+    sentence, and no task is sent to it. One whose memory is nearly full does not count while that is so. Dask waits for
+    a scheduler or a worker that does not answer; here only threads that nobody waits for do.
     """
 
     def __init__(self, client: "Client", observer: Observer, room: int, patience: float) -> None:
@@ -58,7 +68,9 @@ class DaskHands:
         self._asked: dict[str, Any] = {}  # what workers were asked about themselves
         self._threads: dict[str, int] = {}  # of the workers that count
         self._refused: dict[str, str] = {}  # why others do not
-        self._out: dict[Future[bytes], tuple[str, Any]] = {}  # what nobody refers to, Dask gives up
+        self._out: dict[Future[bytes], _Sent] = {}  # what nobody refers to, Dask gives up
+        self._ending: Future[None] | None = None  # of the last work that was given up
+        self._told_now: set[tuple[str, ...]] = set()  # the workers that are being told something, by the call
         self._lost = self._tasks = self._sent = self._received = 0
         self._gone: float | None = None
         self._told, self._said = WorkersChanged(0, 0, 0, 0, 0, 0), clock()
@@ -74,8 +86,9 @@ class DaskHands:
         self._over.set()
         self.beat()
         self._tell(self._counted())
-        self._halt()
-        self._watcher.join(BEAT_SECONDS)
+        self._watcher.join(END_SECONDS)
+        if self._ending is not None:
+            wait([self._ending], END_SECONDS)
         if self._driver.mark is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._driver.mark[0])
@@ -97,38 +110,38 @@ class DaskHands:
         """See `Hands`."""
         return 0.0 if self._gone is None else clock() - self._gone
 
-    def put(self, part: Part) -> Any:
+    def put(self, part: Part, check: Callable[[], None]) -> Any:
         """See `Hands`."""
-        try:
-            [put] = self._client.scatter([part], hash=False, workers=self._only(), timeout=PUT_SECONDS)
-        except FAILURES as error:
-            raise Lost from error
+        workers = self._counting()
+        put = _aside(self._client.scatter, [part], hash=False, workers=workers, timeout=PUT_SECONDS)
+        end = Deadline.after(PUT_SECONDS)
+        while not wait([put], LISTEN_SECONDS, FIRST_COMPLETED).done and not end.passed():
+            check()
+        if not put.done() or put.exception() is not None:
+            raise Lost
         self._sent += part.array.nbytes
-        return put
+        return put.result()[0]
 
     def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> Future[bytes]:
         """See `Hands`."""
-        answer, only = Future[bytes](), self._only()
+        answer, workers = Future[bytes](), self._counting()
         try:
             sent = self._client.submit(
-                done_by, self._driver, token, body, *parts, pure=False, workers=only, allow_other_workers=False
+                done_by, self._driver, token, body, *parts, pure=False, workers=workers, allow_other_workers=False
             )
-        except FAILURES as error:
+        except Exception as error:
             raise Lost from error
         self._tasks += tasks
         self._sent += len(body)
-        self._out[answer] = token, sent
+        self._out[answer] = _Sent(token, sent, workers)
         sent.add_done_callback(partial(self._answered, answer))
         return answer
 
     def give_up(self, token: str) -> None:
         """See `Hands`."""
-        left = [sent for own, sent in list(self._out.values()) if own == token and not sent.done()]
-        if left:
-            with contextlib.suppress(*FAILURES):
-                self._client.cancel(left)
+        if any(sent.token == token and not sent.future.done() for sent in list(self._out.values())):
             self._halted.append(token)
-            self._halt()
+            self._ending = _aside(self._end, token)
 
     def see(self, mark: Path) -> bool:
         """See `Hands`."""
@@ -137,10 +150,12 @@ class DaskHands:
             mark.write_text(told[1])
             with self._lock:
                 workers = list(self._threads)
-            asked = [self._client.submit(sees, *told, pure=False, workers=[one]) for one in workers]
+            asked = [self._client.submit(sees, *told, pure=False, workers=[one], priority=100) for one in workers]
             end = Deadline.after(SEE_SECONDS)
             blind = [worker for worker, one in zip(workers, asked, strict=True) if not one.result(end.remaining())]
-        except FAILURES:
+        except Exception:  # one is busy, or has gone; the next layer may go out
+            if self._driver.mark is None:
+                mark.unlink(missing_ok=True)
             return False
         self._driver = self._driver._replace(mark=None if blind else told)
         if blind:
@@ -165,10 +180,12 @@ class DaskHands:
         self._told, self._said = told, clock()
         self._observer(told)
 
-    def _only(self) -> list[str] | None:
-        """The workers that may be sent to, if there are others."""
+    def _counting(self) -> list[str]:
+        """The workers that may be sent to. Raises Lost if there are none."""
         with self._lock:
-            return list(self._threads) if self._refused else None
+            if not self._threads:
+                raise Lost
+            return list(self._threads)
 
     def _answered(self, answer: "Future[bytes]", sent: Any) -> None:
         """A task of Dask's has ended; called in a thread of its client."""
@@ -197,16 +214,16 @@ class DaskHands:
             self._look()
             if clock() - said >= BEAT_SECONDS:
                 said = clock()
-                self._halt()
+                self._tell_workers()
 
     def _look(self) -> None:
         """See who is there; nobody, if the scheduler does not answer."""
         there: dict[str, int] = {}
-        with contextlib.suppress(*FAILURES):
+        with contextlib.suppress(Exception):
             if self._client.status == RUNNING:  # else it would wait for the scheduler
-                there = self._client.nthreads()
+                there = self._at_work(self._client.scheduler_info(n_workers=-1)["workers"])
         for address in there.keys() - self._asked.keys():
-            with contextlib.suppress(*FAILURES):
+            with contextlib.suppress(Exception):
                 self._asked[address] = self._client.submit(
                     told_of_this, pure=False, workers=[address], allow_other_workers=False, priority=100
                 )
@@ -228,13 +245,28 @@ class DaskHands:
                 self._gone = clock()
                 left = format_time(round(self.patience))
                 self._sayings.append(f"All workers are gone; the run stops if none comes within {left}.")
+        if gone:
+            self._drop_from(there.keys())
+
+    def _at_work(self, workers: dict[str, Any]) -> dict[str, int]:
+        """The threads of the workers that Dask gives work, of those that its scheduler tells of."""
+        paused = [one for one in self._threads.keys() & workers.keys() if workers[one]["status"] == PAUSED]
+        for address in paused:
+            self._sayings.append(f"The worker at {address} gets no work while its memory is nearly full.")
+            keys = self._client.processing([address])[address]
+            self._drop(sent.future for sent in list(self._out.values()) if sent.future.key in keys)
+        return {address: told["nthreads"] for address, told in workers.items() if told["status"] == RUNNING}
+
+    def _drop_from(self, there: Set[str]) -> None:
+        """Drop the bundles that none of those who are there may do; Dask would keep them until others come again."""
+        self._drop(sent.future for sent in list(self._out.values()) if not there & set(sent.workers))
 
     def _judge(self, address: str, asked: Any, threads: int) -> None:
         """Count a worker, or refuse it, by what it said of itself."""
         try:
             error = asked.exception() if asked.status == "error" else None
             why = "" if error is not None else difference(asked.result(), told_of_this())
-        except FAILURES:  # it has gone
+        except Exception:  # it has gone
             del self._asked[address]
             return
         if error is not None:
@@ -249,11 +281,49 @@ class DaskHands:
             else:
                 self._threads[address] = threads
 
-    def _halt(self) -> None:
-        """Tell the workers that the driver is there, and which work is halted."""
+    def _end(self, token: str) -> None:
+        """Cancel the bundles of work that was given up, and tell the workers."""
+        self._drop(sent.future for sent in list(self._out.values()) if sent.token == token)
         with self._lock:
-            workers = list(self._threads)
-        with contextlib.suppress(*FAILURES):
-            if workers and self._client.status == RUNNING:
+            workers = tuple(self._threads)
+        self._tell_some(workers)
+
+    def _drop(self, futures: Iterable[Any]) -> None:
+        """Cancel bundles that are out: they are lost."""
+        left = [future for future in futures if not future.done()]
+        with contextlib.suppress(Exception):
+            if left:
+                self._client.cancel(left)
+
+    def _tell_workers(self) -> None:
+        """Tell the workers that the driver is there, and which work is halted: all by one call, but each by its own
+        while a call has not come back, so that one that does not answer holds up no other."""
+        slow = [call for call in list(self._told_now) if len(call) > 1]
+        alone = {worker for call in list(self._told_now) if len(call) == 1 for worker in call}
+        with self._lock:
+            left = [worker for worker in self._threads if worker not in alone]
+        for call in [(worker,) for worker in left] if slow else [tuple(left)] if left else []:
+            self._told_now.add(call)
+            _aside(self._tell_some, call)
+
+    def _tell_some(self, call: tuple[str, ...]) -> None:
+        try:
+            if call and self._client.status == RUNNING:
                 halted = tuple(self._halted[-HALTED:])
-                self._client.run(hear, self._driver.name, halted, workers=workers, wait=False)
+                self._client.run(hear, self._driver.name, halted, workers=list(call), on_error="ignore")
+        finally:
+            self._told_now.discard(call)
+
+
+def _aside(call: Callable[..., Any], *arguments: Any, **named: Any) -> "Future[Any]":
+    """The future of a call in a thread of its own, which ends with this process."""
+    future = Future[Any]()
+
+    def do() -> None:
+        try:
+            future.set_result(call(*arguments, **named))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=do, daemon=True).start()
+    return future

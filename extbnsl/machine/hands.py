@@ -4,13 +4,14 @@ Tasks go in bundles. A bundle is pickled once; arrays of LARGE bytes or more tra
 that have them, whoever owns them. What a task returns comes back as pickled too, so that arrays are as they would be
 here: writable, and aligned.
 
-A worker that has other sources of extbnsl, or other versions of what results depend on, is of no use: it might find
-something else.
+A worker that has other sources of extbnsl, other versions of what results depend on, or a processor that computes some
+logarithms otherwise, is of no use: it might find something else.
 """
 
 import functools
 import hashlib
 import io
+import math
 import os
 import pickle
 import platform
@@ -27,11 +28,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import BudgetError, RunDirectoryError
+
 LARGE = 1 << 16  # bytes of an array that travels apart from the tasks
 MATTERS = "numpy", "numba", "highspy", "h5py"  # libraries whose versions results may depend on
 DRIVER_SECONDS = 60.0  # that a worker goes on without a word of the driver
 HALT = "halt"  # what stands in a bundle for the `halt` of `Workers`
 KNOWN_TOKENS = 1024  # of work that was halted, which a worker remembers
+OWN_FAILURES = OSError, MemoryError, BudgetError, RunDirectoryError  # that may be those of one process alone
 
 
 class Lost(Exception):
@@ -88,8 +92,9 @@ class Hands(Protocol):
     @property
     def patience(self) -> float: ...
 
-    def put(self, part: "Part") -> Any:
-        """Bring an array to where tasks can get it; what stands for it, for as long as that is kept. Raises Lost."""
+    def put(self, part: "Part", check: Callable[[], None]) -> Any:
+        """Bring an array to where tasks can get it; what stands for it, for as long as that is kept. Raises Lost, and
+        what `check` raises."""
 
     def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> "Future[bytes]":
         """What `done_by` returns for so many tasks in another process; the future fails with Lost if nobody does it."""
@@ -111,6 +116,9 @@ class Part:
         self._array = array.view(np.ndarray)
         self._writable = array.flags.writeable
         self._lock: Any = None
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self._array.nbytes
 
     def __getstate__(self) -> tuple[NDArray, bool]:
         return self._array, self._writable
@@ -142,8 +150,8 @@ def known_while_there(array: NDArray, put: Put) -> weakref.ref:
 class Parcels:
     """What the tasks of one piece of work are given, and the large arrays among it, each of which is put once."""
 
-    def __init__(self, hands: Hands, halt: NDArray[np.uint8]) -> None:
-        self._hands, self._halt = hands, halt
+    def __init__(self, hands: Hands, halt: NDArray[np.uint8], check: Callable[[], None]) -> None:
+        self._hands, self._halt, self._check = hands, halt, check
         self._put: Put = {}
 
     def packed(self, task: Callable[..., Any], arguments: list[tuple]) -> tuple[bytes, list[Any]]:
@@ -157,7 +165,7 @@ class Parcels:
         put = self._hands.kept if id(array) in self._hands.kept else self._put
         seen, stands = put.get(id(array)) or (known_while_there(array, put), None)
         if stands is None:
-            stands = self._hands.put(Part(array))
+            stands = self._hands.put(Part(array), self._check)
             put[id(array)] = seen, stands
         return stands
 
@@ -216,9 +224,10 @@ def unpacked(answer: bytes) -> Done:
 
 def done_by(driver: Driver, token: str, body: bytes, *parts: Part) -> bytes:
     """Do the tasks of a bundle: their results, or what the first that failed raised; Lost if this process is none that
-    the driver needs, or they were cut short."""
+    the driver needs, if they were cut short, or if they failed by what may be wrong with this process alone."""
     began = time.perf_counter()
-    results, error = list[Any](), None
+    results: list[Any] = []
+    error: Exception | None = None
     if difference(told_of_this(), driver.told) or not (driver.mark is None or sees(*driver.mark)):
         return pickle.dumps((results, 0.0, Lost()), 5)
     halt = _work.halt_of(driver.name, token)
@@ -226,11 +235,22 @@ def done_by(driver: Driver, token: str, body: bytes, *parts: Part) -> bytes:
         task, arguments = _Unpickler(body, parts, halt).load()
         for own in arguments:
             results.append(task(*own))
+    except OWN_FAILURES:
+        error = Lost(for_good=True)
     except Exception as raised:
-        error = raised
+        error = _that_travels(raised)
     if halt[0]:
         results, error = [], Lost()
     return pickle.dumps((results, time.perf_counter() - began, error), 5)
+
+
+def _that_travels(error: Exception) -> Exception:
+    """The error, or one that says the same, if it cannot be pickled, or not be made again from that."""
+    try:
+        pickle.loads(pickle.dumps(error, 5))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 class _Work:
@@ -248,10 +268,12 @@ class _Work:
             if not self._watching:
                 self._watching = True
                 threading.Thread(target=self._watch, daemon=True).start()
-            self._heard.setdefault(driver, time.monotonic())
-            while len(self._halts) >= KNOWN_TOKENS:
-                del self._halts[next(iter(self._halts))]
-            return self._halts.setdefault((driver, token), np.zeros(1, np.uint8))
+            self._heard[driver] = time.monotonic()
+            if (driver, token) not in self._halts:
+                while len(self._halts) >= KNOWN_TOKENS:
+                    del self._halts[next(iter(self._halts))]
+                self._halts[driver, token] = np.zeros(1, np.uint8)
+            return self._halts[driver, token]
 
     def hear(self, driver: str, halted: tuple[str, ...]) -> None:
         """The driver is there, and the work with these tokens is halted."""
@@ -260,14 +282,17 @@ class _Work:
             self.halt_of(driver, token)[0] = 1
 
     def _watch(self) -> None:
-        """Halt the work of drivers that have been silent for too long: they may have been killed."""
         while True:
             time.sleep(1.0)
-            with self._lock:
-                now = time.monotonic()
-                for (driver, _), halt in self._halts.items():
-                    if now - self._heard[driver] > DRIVER_SECONDS:
-                        halt[0] = 1
+            self.halt_silent()
+
+    def halt_silent(self) -> None:
+        """Halt the work of drivers that have been silent for too long: they may have been killed. One that is heard
+        again gets its next bundles done."""
+        with self._lock:
+            now = time.monotonic()
+            for key in [key for key in self._halts if now - self._heard[key[0]] > DRIVER_SECONDS]:
+                self._halts.pop(key)[0] = 1
 
 
 _work = _Work()
@@ -293,9 +318,18 @@ def told_of_this() -> dict[str, str]:
     digest, top = hashlib.sha256(), Path(__file__).parents[1]
     for path in sorted(top.rglob("*.py")):
         digest.update(str(path.relative_to(top)).encode() + b"\0" + path.read_bytes())
-    versions = {name: metadata.version(name) for name in MATTERS}
+    versions = {name: metadata.version(name) for name in MATTERS} | {"arithmetic": _arithmetic()}
     python = f"{sys.version_info.major}.{sys.version_info.minor} ({platform.python_implementation()})"
     return {"extbnsl": digest.hexdigest()[:16], "Python": python, "host": os.uname().nodename} | versions
+
+
+def _arithmetic() -> str:
+    """A digest of what functions give for some values that libraries compute by the means of the processor."""
+    x, square = np.linspace(0.01, 30.0, 4096), np.random.default_rng(0).standard_normal((32, 32))
+    product = square @ square.T
+    some = np.concatenate([np.log(x), np.exp(-x), product.ravel(), np.linalg.cholesky(product + np.eye(32)).ravel()])
+    own = [function(value) for function in (math.log, math.exp, math.lgamma) for value in x.tolist()]
+    return hashlib.sha256(some.tobytes() + np.array(own).tobytes()).hexdigest()[:16]
 
 
 def difference(worker: dict[str, str], here: dict[str, str]) -> str:
@@ -305,5 +339,7 @@ def difference(worker: dict[str, str], here: dict[str, str]) -> str:
         if name != "host" and other != own:
             if name == "extbnsl":
                 return "it has other sources of extbnsl"
+            if name == "arithmetic":
+                return "its processor or its C library rounds some logarithms and products otherwise"
             return f"it has {name} {other}, where the driver has {own}"
     return ""

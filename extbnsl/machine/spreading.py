@@ -58,13 +58,15 @@ class Spread:
 
     def __init__(self, here: Here, hands: Hands, task: Callable[..., Any], arguments: Iterable[tuple]) -> None:
         self._here, self._hands, self._task = here, hands, task
+        self._results = deque[Any]()  # that nobody has asked for yet
         self._waiting = iter(arguments)
         self._back = deque[tuple]()  # arguments of tasks that were taken back from the threads
         self._began = clock()
         self._alone = True  # whether threads have it for themselves
         self._out = deque[_Out]()
-        self._parcels, self._token = Parcels(hands, here.halt), uuid.uuid4().hex
-        self._done, self._seconds, self._bytes = 0, 0.0, 0
+        self._parcels, self._token = Parcels(hands, here.halt, here.check), uuid.uuid4().hex
+        self._done, self._seconds = 0, 0.0
+        self._come, self._bytes = 0, 0  # tasks that others have done, and what came of them
 
     def __iter__(self) -> "Iterator[Future[Done]]":
         """What is out here."""
@@ -78,9 +80,13 @@ class Spread:
                 for out in self._ended(ordered):
                     done = out.future.result()
                     self._note(out, done)
-                    yield from done.results
+                    self._results.extend(done.results)
+                    while self._results:
+                        yield self._results.popleft()
         finally:
             self._hands.give_up(self._token)
+            for result in self._results:
+                forget(result)
             for out in self._out:
                 if not out.future.cancel() and out.future.done() and out.future.exception() is None:
                     for result in out.future.result().results:
@@ -97,10 +103,8 @@ class Spread:
             self._alone = False
             self._take_back()
         self._mind_losses()
-        there, most = sum(not out.here for out in self._out), OUT_PER_SLOT * self._hands.slots
-        while there < most and (own := self._take(self._many())):
+        while len(self._out) < OUT_PER_SLOT * self._hands.slots and (own := self._take(self._many())):
             self._out.append(self._send(_Out(own, Future(), [], False)))
-            there += 1
         if not self._out and (own := self._take(1)):  # there is nobody; whoever comes gets it
             self._out.append(_Out(own, Future(), [], False, lost=True))
         return bool(self._out)
@@ -110,15 +114,14 @@ class Spread:
         return list(itertools.islice(itertools.chain(_emptied(self._back), self._waiting), most))
 
     def _many(self) -> int:
-        """How many tasks the next bundle has."""
-        if not self._done:
+        """How many tasks the next bundle has: one, until it is known what comes back of one."""
+        if not self._come:
             return 1
         many, slots = BUNDLE_SECONDS * self._done / max(self._seconds, 1e-9), max(1, self._hands.slots)
         left = operator.length_hint(self._waiting) + len(self._back)
         if operator.length_hint(self._waiting):
             many = min(many, left / (PARTS_PER_SLOT * slots))
-        if self._bytes:
-            many = min(many, self._hands.room / (OUT_PER_SLOT * slots) / (self._bytes / self._done))
+        many = min(many, self._hands.room / (OUT_PER_SLOT * slots) / max(1.0, self._bytes / self._come))
         return max(1, int(many))
 
     def _take_back(self) -> None:
@@ -183,7 +186,9 @@ class Spread:
         """Keep how long tasks last, and how much they return."""
         self._done += len(out.arguments)
         self._seconds += done.seconds
-        self._bytes += done.size
+        if done.size:
+            self._come += len(out.arguments)
+            self._bytes += done.size
 
 
 def _emptied(back: deque[tuple]) -> Iterator[tuple]:

@@ -250,6 +250,7 @@ class _LayerSearch:
             stem=names.nodes(names.layer(self._room.name, self._state.layer.size + 1), block.first),
             compress=store is not None and store.compress,
             closely=used > MOST_SHARE * most,  # fewer nodes are worth much more time then
+            apart=self._far,
         )
 
     def _promise(self, size: int) -> None:

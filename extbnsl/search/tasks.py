@@ -6,6 +6,7 @@ driver knows the whole.
 """
 
 import math
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ class Sink:
     Runs of about `run_nodes` nodes stay in memory while they fit into `memory` bytes. Those that do not, and with
     `write` all, are written below `folder` while they fit into `disk` bytes, under names that begin with `stem`; with
     `compress` the part that stays takes less. closely: whether every node is to be looked at closely, because there is
-    little room left.
+    little room left. apart: whether others may do the task too, so that its files get names that nobody else has.
     """
 
     run_nodes: int
@@ -43,6 +44,7 @@ class Sink:
     stem: str
     compress: bool = False
     closely: bool = False
+    apart: bool = False
 
 
 class Placed:
@@ -52,6 +54,7 @@ class Placed:
         self.runs: list[Run] = []
         self.overflown = False
         self._sink, self._memory = sink, sink.memory
+        self._stem = names.apart(sink.stem, secrets.token_hex(4)) if sink.apart else sink.stem
         self._store = None if sink.folder is None else Store(sink.folder, sink.disk, sink.compress)
 
     def add(self, nodes: Nodes) -> None:
@@ -61,7 +64,7 @@ class Placed:
         run = run_in_memory(nodes)
         keep, store = run.memory <= self._memory, self._store
         if store is not None and run.file_bytes() <= store.free and (self._sink.write or not keep):
-            run = write_run(run, names.part(self._sink.stem, len(self.runs)), store)
+            run = write_run(run, names.part(self._stem, len(self.runs)), store)
         elif not keep:
             self.overflown = True
             return

@@ -3,6 +3,8 @@
 import itertools
 import math
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import naive
 import numpy as np
@@ -17,7 +19,7 @@ from test_probing import wishful
 
 from extbnsl.bounds.lp.branching import NODE_BYTES, branch
 from extbnsl.bounds.lp.program import Program, beginning
-from extbnsl.bounds.lp.subtrees import Given, allowed, grow
+from extbnsl.bounds.lp.subtrees import Given, _Places, allowed, grow
 from extbnsl.bounds.lp.tree import ROOT_NODE, Tree
 from extbnsl.core.codec import encode
 from extbnsl.machine.workers import Stopped, Workers
@@ -223,24 +225,45 @@ def test_a_program_goes_on_from_a_snapshot_with_more_in_it():
 def test_a_halted_part_looks_at_nothing():
     scores, _ = wishful(0, 5)
     families = families_in(scores)
-    given = Given(beginning(families, found(scores, 1)), ROOM, math.inf, {}, 0, 0, 100)
+    given = Given(beginning(families, found(scores, 1)), ROOM, 1, math.inf, {}, 0, 0, 100)
     grown = grow(families, given, (ROOT_NODE,), np.ones(1, np.uint8))
     assert (grown.open, grown.closed, grown.looked) == ((ROOT_NODE,), (), 0)
 
 
 def test_programs_take_turns_where_there_is_little_room():
-    """At most so many parts are out as there is room for the programs of."""
+    """At most so many parts are at work in a process as there is room for the programs of."""
     scores, optimum = wishful(1, 6)
     seen = []
 
     class Watched(Workers):
-        def stream(self, task, arguments, ahead, forget):
-            seen.append(ahead)
-            return super().stream(task, arguments, ahead, forget)
+        def spread(self, task, arguments, ahead):
+            seen.append(arguments[0][1].places)
+            return super().spread(task, arguments, ahead)
 
     tree = branched(scores, workers=Watched(2), room=1 << 19)
     assert (not tree.open, tree.cost) == (True, pytest.approx(optimum, abs=1e-9))
     assert 1 <= min(seen) < 8
+
+
+def test_so_many_parts_as_there_are_places_are_at_work():
+    places, halt, now, most = _Places(), np.zeros(1, np.uint8), [], []
+
+    def part(number):
+        with places.one(2, halt):
+            now.append(number)
+            most.append(len(now))
+            time.sleep(0.01)
+            now.remove(number)
+
+    with ThreadPoolExecutor(5) as threads:
+        list(threads.map(part, range(20)))
+        assert max(most) == 2
+        with places.one(1, halt):
+            waiting = threads.submit(lambda: places.one(1, halt).__enter__())
+            time.sleep(0.05)
+            assert not waiting.done()
+            halt[0] = 1  # whoever is halted waits for nobody
+            waiting.result(5.0)
 
 
 def test_it_ends_when_open_nodes_take_too_much_memory():

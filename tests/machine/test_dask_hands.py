@@ -5,12 +5,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import extbnsl.machine.hands
 import extbnsl.machine.spreading
 from extbnsl.core.claims import NO_WORKERS
 from extbnsl.core.events import Warned, WorkersChanged
@@ -18,6 +20,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.dask_hands import hands_of
 from extbnsl.machine.workers import Stopped, Workers
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
@@ -191,3 +194,68 @@ def test_a_worker_that_does_not_see_the_folder_is_told_of_once(tmp_path, monkeyp
     assert len(said) == 1
     assert "does not see" in said[0]
     assert not Path("mark").exists()
+
+
+def pause(dask_worker):
+    """What Dask does when memory is nearly full."""
+    dask_worker.status = distributed.core.Status.paused
+
+
+def test_a_worker_whose_memory_is_full_holds_up_nothing():
+    told = []
+    never = dask.config.set({"distributed.worker.memory.pause": False})
+    with never, processes() as cluster, distributed.Client(cluster) as client, hands_from(client, told) as hands:
+        when(lambda: hands.slots == 2)
+        address = next(iter(client.nthreads()))
+        with Workers(1, hands=hands) as workers:
+            results = workers.spread(place, [(number, TABLE, 0.05) for number in range(80)], 4)
+            found = [next(results)]
+            client.run(pause, workers=[address])
+            found += list(results)
+        assert hands.slots == 1
+    assert [number for number, _ in found] == list(range(80))
+    assert [event.message for event in told if isinstance(event, Warned)] == [
+        f"The worker at {address} gets no work while its memory is nearly full."
+    ]
+
+
+@pytest.mark.parametrize("before", [0, 5], ids=["while arrays go out", "later"])
+def test_a_worker_that_does_not_answer_does_not_hold_up_a_stop(before):
+    reasons = []
+    with processes() as cluster, distributed.Client(cluster) as client:
+        frozen = next(iter(client.run(os.getpid).values()))
+        try:
+            with hands_from(client, []) as hands, Workers(1, lambda: reasons[0] if reasons else None, hands) as workers:
+                when(lambda: hands.slots == 2)
+                results = workers.spread(place, [(number, TABLE, 0.05) for number in range(2000)], 4)
+                for _ in range(before):
+                    next(results)
+                os.kill(frozen, signal.SIGSTOP)
+                threading.Timer(1.0, reasons.append, ["time_limit"]).start()
+                began = time.monotonic()
+                with pytest.raises(Stopped, match="time_limit"):
+                    list(results)
+            assert time.monotonic() - began < 8.0
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+
+
+def test_one_that_does_not_answer_holds_up_no_other(monkeypatch):
+    """Each hears of the driver in time, and goes on."""
+    monkeypatch.setattr(extbnsl.machine.dask_hands, "BEAT_SECONDS", 0.2)
+    with processes() as cluster, distributed.Client(cluster) as client:
+        frozen, other = client.run(os.getpid).items()
+        try:
+            with hands_from(client, []) as hands:
+                when(lambda: hands.slots == 2)
+                os.kill(frozen[1], signal.SIGSTOP)
+                for _ in range(5):
+                    time.sleep(1.0)
+                    assert client.submit(silence, hands._driver.name, pure=False, workers=[other[0]]).result(5.0) < 1.5
+        finally:
+            os.kill(frozen[1], signal.SIGCONT)
+
+
+def silence(driver):
+    """Seconds since this worker has heard of a driver."""
+    return time.monotonic() - extbnsl.machine.hands._work._heard[driver]

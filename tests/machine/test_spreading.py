@@ -1,9 +1,14 @@
 """Spreading tasks over hands: the same results in the same order whatever the hands do; losses, ends, stops."""
 
 import gc
+import os
 import pickle
+import subprocess
+import sys
+import threading
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +17,9 @@ from fake_hands import WAYS, FakeHands, hands_that_are
 import extbnsl.machine.hands
 import extbnsl.machine.spreading
 from extbnsl.core.claims import NO_WORKERS
+from extbnsl.core.errors import BudgetError, RunDirectoryError
 from extbnsl.machine.hands import LARGE, Driver, Lost, Parcels, Part, difference, done_by, told_of_this, unpacked
+from extbnsl.machine.spreading import OUT_PER_SLOT
 from extbnsl.machine.workers import Stopped, Workers
 
 TABLE = np.arange(LARGE, dtype=np.float64)
@@ -145,7 +152,7 @@ def test_a_stop_halts_tasks_elsewhere_and_here():
 
 
 def test_what_is_cut_short_never_counts_as_done():
-    body, parts = Parcels(FakeHands(), np.zeros(1, np.uint8)).packed(alone, [(1, 0.0)])
+    body, parts = Parcels(FakeHands(), np.zeros(1, np.uint8), lambda: None).packed(alone, [(1, 0.0)])
     assert unpacked(done_by(Driver("driver", told_of_this()), "one", body)).results == [1]
     hands = FakeHands(seed=5)
     hands.give_up("two")
@@ -154,7 +161,7 @@ def test_what_is_cut_short_never_counts_as_done():
 
 
 def test_a_process_that_is_none_that_is_needed_does_nothing(tmp_path):
-    body, _ = Parcels(FakeHands(), np.zeros(1, np.uint8)).packed(alone, [(1, 0.0)])
+    body, _ = Parcels(FakeHands(), np.zeros(1, np.uint8), lambda: None).packed(alone, [(1, 0.0)])
     here, mark = told_of_this(), tmp_path / "mark"
     mark.write_text("this one")
     for told, seen, does in [
@@ -215,7 +222,7 @@ def test_hands_that_take_nothing_leave_it_to_the_driver():
 
 def test_large_arrays_are_put_once_and_released():
     hands, halt = FakeHands(), np.zeros(1, np.uint8)
-    parcels, table = Parcels(hands, halt), TABLE.copy()
+    parcels, table = Parcels(hands, halt, lambda: None), TABLE.copy()
     for number in range(3):
         body, parts = parcels.packed(entry, [(number, table, halt), (number + 1, table, halt)])
         assert len(parts) == 1
@@ -262,6 +269,7 @@ def test_what_makes_a_worker_another():
     assert "sources" in difference(here | {"extbnsl": "0"}, here)
     assert difference(here | {"Python": "3.99 (CPython)"}, here).startswith("it has Python 3.99 (CPython), where")
     assert "numpy 1.0" in difference(here | {"numpy": "1.0"}, here)
+    assert "rounds" in difference(here | {"arithmetic": "0"}, here)
     assert "numba None" in difference({name: told for name, told in here.items() if name != "numba"}, here)
 
 
@@ -275,3 +283,71 @@ def test_a_driver_that_is_silent_halts_its_work_alone(monkeypatch):
         time.sleep(0.1)
     assert silent[0]
     assert not heard[0]
+    assert not work.halt_of("silent", "a")[0]  # it is heard again, and its next bundles are done
+    assert silent[0]
+
+
+CPU = Path("/proc/cpuinfo")
+
+
+@pytest.mark.skipif(not CPU.exists() or "fma" not in CPU.read_text(), reason="this processor has one way only")
+def test_a_processor_that_rounds_otherwise_is_told_apart():
+    """As a process sees it that may not use some of what this processor has."""
+    less = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F"}
+    told = "from extbnsl.machine.hands import told_of_this as t; print(t()['arithmetic'])"
+    command = [sys.executable, "-c", told]
+    done = [
+        subprocess.run(command, env=os.environ | own, capture_output=True, text=True, check=True, timeout=60).stdout
+        for own in ({}, {}, less)
+    ]
+    assert done[0] == done[1] != done[2]
+
+
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+def failing(error):
+    """A task that fails in the threads of `FakeHands`."""
+    if threading.current_thread().name.startswith("ThreadPoolExecutor"):
+        raise error
+    return 7
+
+
+@pytest.mark.parametrize("error", [OSError, MemoryError, BudgetError, RunDirectoryError])
+def test_what_fails_a_worker_alone_is_done_by_the_driver(error):
+    with Workers(1, hands=FakeHands()) as workers:
+        assert list(workers.spread(failing, [(error,)] * 3, 4)) == [7] * 3
+
+
+def test_an_error_that_cannot_travel_is_told_in_words():
+    with Workers(1, hands=FakeHands()) as workers, pytest.raises(RuntimeError, match="Odd: 1 and 2"):
+        list(workers.spread(odd, [()], 4))
+
+
+def odd():
+    raise Odd(1, 2)
+
+
+def test_so_much_comes_back_at_a_time_as_there_is_room_for(monkeypatch):
+    """Also when it is not known yet how much that is."""
+    monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.2)
+    hands = FakeHands(slots=2)
+    hands.room = 1 << 20
+    with Workers(1, hands=hands) as workers:
+        assert len(list(workers.spread(bytes, [(1 << 16,)] * 5000, 4))) == 5000
+    assert max(hands.bundles) * hands.slots * OUT_PER_SLOT <= 16
+
+
+def test_tasks_are_not_begun_faster_than_the_driver_ends_them():
+    """When it has to do them all, as those that it sends do not come back."""
+    taken = []
+    tasks = ((taken.append(number) or number, 0.01) for number in range(400))
+    with Workers(1, hands=FakeHands(lose=1.0, slots=4)) as workers:
+        for number, _ in enumerate(workers.spread(alone, tasks, 4)):
+            assert len(taken) < number + 100
+
+
+def test_a_part_tells_its_size():
+    assert sys.getsizeof(Part(TABLE)) > TABLE.nbytes

@@ -53,7 +53,7 @@ def questions(seed):
     yield lambda hands: extbnsl.learn(numbers, score="gaussian-bic", hands=hands, **common)
     yield lambda hands: extbnsl.learn(data, lower_bound="static", parent_graph="layered", hands=hands, **common)
     yield lambda hands: extbnsl.k_best(data, 7, hands=hands, **common)
-    yield lambda hands: extbnsl.k_best(data, within_factor=1000.0, hands=hands, **common)
+    yield lambda hands: extbnsl.k_best(data, within_factor=30.0, hands=hands, **common)
     yield lambda hands: extbnsl.order(data, names, hands=hands, **common)
 
 

@@ -67,10 +67,9 @@ def branch(
     workers.keep((families.parents, families.costs, families.first))
     branching = _Branching(families, start, tree, limit)
     while branching.open and branching.bytes <= room:
-        given, parts = branching.given(room // PROGRAMS), branching.parts()
+        given, parts = branching.given(room), branching.parts()
         tasks = [(families, given, nodes, workers.halt) for nodes in parts]
-        ahead = max(1, room // max(1, 2 * branching.program_bytes))
-        for nodes, grown in zip(parts, workers.spread(grow, tasks, ahead), strict=True):
+        for nodes, grown in zip(parts, workers.spread(grow, tasks, PARTS), strict=True):
             branching.join(nodes, grown, given)
             reached = branching.reached(grown.support)
             if not on_turn(reached):
@@ -115,9 +114,10 @@ class _Branching:
         return [nodes[i :: self._number] for i in range(min(self._number, len(nodes)))]
 
     def given(self, room: int) -> Given:
-        """What all parts of the next round are given, with so many bytes for each program."""
+        """What all parts of the next round are given, with so many bytes for the programs of a process."""
         known, numbers = dict(self._known), (len(self._closed), len(self._cuts))
-        return Given(self._start, room, self._cutoff, known, *numbers, PART_EFFORT)
+        places = max(1, room // max(1, 2 * self.program_bytes))
+        return Given(self._start, room // PROGRAMS, places, self._cutoff, known, *numbers, PART_EFFORT)
 
     def join(self, nodes: Sequence[Node], grown: Grown, given: Given) -> None:
         """Put what has become of a part in the place of its nodes. Others of its round are joined already."""

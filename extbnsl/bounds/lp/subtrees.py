@@ -5,7 +5,9 @@ each (strong branching) or as they have risen elsewhere (pseudo-costs; Achterber
 child is looked at next, so that networks are found soon; where there is none, the node with the least bound.
 """
 
+import contextlib
 import math
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -30,6 +32,7 @@ PART = 1e-6  # a choice of which the solution makes less, or all but less, is ma
 CANDIDATES = 8  # choices that are thought of at a node
 RELIABLE = 4  # times that a choice has been tried before it is known what it brings
 TRY_EFFORT = 50  # simplex iterations of trying a choice
+LISTEN_SECONDS = 0.2  # between two looks at `halt`
 LEAST_RISE = 1e-6  # nats, so that a product of two says something if one is nothing
 Side = tuple[float, Multipliers | None]  # the bound of one side of a choice, as far as it is known, and by what
 UNKNOWN: tuple[Side, Side] = ((-math.inf, None), (-math.inf, None))
@@ -48,13 +51,15 @@ class Tried(NamedTuple):
 class Given(NamedTuple):
     """What all parts of a round are given.
 
-    snapshot: what their programs begin with, and room: how many bytes each may take; limit: what a network must cost
+    snapshot: what their programs begin with, and room: how many bytes each may take; places: how many parts a process
+    may do at a time; limit: what a network must cost
     less than, in nats; known: what choices have brought; closed, cuts: how many of them the tree has; effort: after so
     many simplex iterations no other node is looked at.
     """
 
     snapshot: Snapshot
     room: int
+    places: int
     limit: float
     known: Known
     closed: int
@@ -86,10 +91,35 @@ def grow(families: FamilyArrays, given: Given, nodes: Sequence[Node], halt: NDAr
     """Look at these nodes and those below them, until none is open or the effort is spent; of no use once halt[0] is
     set. A pure function: it changes nothing that it is given. The LPs of a node take some tens of milliseconds for a
     thousand families."""
-    part = _Part(families, given, nodes, halt)
-    while part.open and part.spent < given.effort and not halt[0]:
-        part.look()
-    return part.grown()
+    with _places.one(given.places, halt):
+        part = _Part(families, given, nodes, halt)
+        while part.open and part.spent < given.effort and not halt[0]:
+            part.look()
+        return part.grown()
+
+
+class _Places:
+    """How many parts this process does at a time: their programs share its memory."""
+
+    def __init__(self) -> None:
+        self._changed, self._taken = threading.Condition(), 0
+
+    @contextlib.contextmanager
+    def one(self, most: int, halt: NDArray[np.uint8]) -> Iterator[None]:
+        """Wait until fewer than `most` are taken, or halt[0] is set, and take one until the end of the block."""
+        with self._changed:
+            while self._taken >= most and not halt[0]:
+                self._changed.wait(LISTEN_SECONDS)
+            self._taken += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= 1
+                self._changed.notify_all()
+
+
+_places = _Places()
 
 
 def note_tried(known: Known, tried: Iterable[Tried]) -> None:
