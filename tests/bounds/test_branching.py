@@ -150,7 +150,7 @@ def test_a_part_changes_nothing_that_it_was_given():
 @pytest.mark.parametrize("parts", [1, 3])
 def test_neither_how_many_parts_nor_how_large_ones_change_the_optimum(parts, sizes):
     for effort in (1, 200, 100_000):
-        sizes({"branching.PARTS": parts, "PART_EFFORT": effort})
+        sizes(PARTS=parts, PART_EFFORT=effort)
         for seed in range(2):
             scores, optimum = wishful(seed, 6)
             tree = branched(scores)

@@ -74,7 +74,7 @@ def test_child_by_child_gives_the_same_families(seed):
 
 @pytest.mark.parametrize("begun", [None, start_enumeration(9)], ids=["by level", "by child"])
 def test_the_share_of_a_size_grows_once_from_nothing_to_all(begun, sizes):
-    sizes({"by_level.TOLD": 1, "by_level.CHUNK": 4})
+    sizes({"TOLD": 1, "by_level.CHUNK": 4})
     told = []
     with Workers(1) as workers:
         surviving_families(random_data(1, 9, 400), Claim(), Means(workers, shelf_of(PLENTY), told.append), begun)
