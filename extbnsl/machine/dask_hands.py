@@ -4,8 +4,8 @@ import contextlib
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Set
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +67,6 @@ class DaskHands:
         self._lock, self._over = threading.Lock(), threading.Event()
         self._asked: dict[str, Any] = {}  # what workers were asked about themselves
         self._threads: dict[str, int] = {}  # of the workers that count
-        self._refused: dict[str, str] = {}  # why others do not
         self._out: dict[Future[bytes], _Sent] = {}  # what nobody refers to, Dask gives up
         self._ending: Future[None] | None = None  # of the last work that was given up
         self._told_now: set[tuple[str, ...]] = set()  # the workers that are being told something, by the call
@@ -115,7 +114,7 @@ class DaskHands:
         workers = self._counting()
         put = _aside(self._client.scatter, [part], hash=False, workers=workers, timeout=PUT_SECONDS)
         end = Deadline.after(PUT_SECONDS)
-        while not wait([put], LISTEN_SECONDS, FIRST_COMPLETED).done and not end.passed():
+        while not wait([put], LISTEN_SECONDS).done and not end.passed():
             check()
         if not put.done() or put.exception() is not None:
             raise Lost
@@ -134,7 +133,7 @@ class DaskHands:
         self._tasks += tasks
         self._sent += len(body)
         self._out[answer] = _Sent(token, sent, workers)
-        sent.add_done_callback(partial(self._answered, answer))
+        sent.add_done_callback(partial(_aside, self._fetch, answer))
         return answer
 
     def give_up(self, token: str) -> None:
@@ -187,20 +186,21 @@ class DaskHands:
                 raise Lost
             return list(self._threads)
 
-    def _answered(self, answer: "Future[bytes]", sent: Any) -> None:
-        """A task of Dask's has ended; called in a thread of its client."""
+    def _fetch(self, answer: "Future[bytes]", sent: Any) -> None:
+        """Fetch what came of a task of Dask's. Its worker may be gone by now, and then Dask does it again: until it is
+        here, it is out."""
         from distributed.scheduler import KilledWorker
 
-        self._out.pop(answer, None)
-        if not answer.set_running_or_notify_cancel():
-            return
         try:
             packed = sent.result()
         except BaseException as error:  # what tasks raise comes in their answer
             answer.set_exception(Lost(isinstance(error, KilledWorker)))
         else:
-            self._received += len(packed)
+            with self._lock:
+                self._received += len(packed)
             answer.set_result(packed)
+        finally:
+            del self._out[answer]
 
     def _counted(self) -> WorkersChanged:
         with self._lock:
@@ -237,16 +237,14 @@ class DaskHands:
             self._lost += len(gone)
             for address in gone:
                 del self._threads[address]
-            for address in self._refused.keys() - there.keys():
-                del self._refused[address]
             if self._threads:
                 self._gone = None
             elif gone:
                 self._gone = clock()
                 left = format_time(round(self.patience))
                 self._sayings.append(f"All workers are gone; the run stops if none comes within {left}.")
-        if gone:
-            self._drop_from(there.keys())
+        # What none of those who are there may do; Dask would keep it until others come, who may not either.
+        self._drop(sent.future for sent in list(self._out.values()) if there.keys().isdisjoint(sent.workers))
 
     def _at_work(self, workers: dict[str, Any]) -> dict[str, int]:
         """The threads of the workers that Dask gives work, of those that its scheduler tells of."""
@@ -256,10 +254,6 @@ class DaskHands:
             keys = self._client.processing([address])[address]
             self._drop(sent.future for sent in list(self._out.values()) if sent.future.key in keys)
         return {address: told["nthreads"] for address, told in workers.items() if told["status"] == RUNNING}
-
-    def _drop_from(self, there: Set[str]) -> None:
-        """Drop the bundles that none of those who are there may do; Dask would keep them until others come again."""
-        self._drop(sent.future for sent in list(self._out.values()) if not there & set(sent.workers))
 
     def _judge(self, address: str, asked: Any, threads: int) -> None:
         """Count a worker, or refuse it, by what it said of itself."""
@@ -274,7 +268,6 @@ class DaskHands:
         self._asked[address] = None
         with self._lock:
             if why:
-                self._refused[address] = why
                 self._sayings.append(
                     f"The worker at {address} gets no work: {why}; give it the extbnsl and the Python of the driver."
                 )

@@ -58,7 +58,6 @@ class Spread:
 
     def __init__(self, here: Here, hands: Hands, task: Callable[..., Any], arguments: Iterable[tuple]) -> None:
         self._here, self._hands, self._task = here, hands, task
-        self._results = deque[Any]()  # that nobody has asked for yet
         self._waiting = iter(arguments)
         self._back = deque[tuple]()  # arguments of tasks that were taken back from the threads
         self._began = clock()
@@ -67,6 +66,7 @@ class Spread:
         self._parcels, self._token = Parcels(hands, here.halt, here.check), uuid.uuid4().hex
         self._done, self._seconds = 0, 0.0
         self._come, self._bytes = 0, 0  # tasks that others have done, and what came of them
+        self._results = deque[Any]()  # that nobody has asked for yet
 
     def __iter__(self) -> "Iterator[Future[Done]]":
         """What is out here."""
