@@ -17,7 +17,7 @@ import extbnsl.machine.spreading
 from extbnsl.core.claims import NO_WORKERS
 from extbnsl.core.events import Warned, WorkersChanged
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.dask_hands import hands_of
+from extbnsl.machine.dask_hands import DaskHands, hands_of
 from extbnsl.machine.workers import Stopped, Workers
 
 dask = pytest.importorskip("dask")
@@ -133,6 +133,24 @@ def test_shared_arrays_survive_their_only_holder():
             for process in client.run(os.getpid).values():
                 os.kill(process, signal.SIGKILL)
             found += list(results)
+    assert [number for number, _ in found] == list(range(40))
+
+
+def test_results_that_are_lost_on_their_way_are_found_again(monkeypatch):
+    """Nobody may do those bundles any more: who comes has another address."""
+    fetch, end = DaskHands._fetch, time.monotonic() + PATIENCE
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, []) as hands:
+        holders = list(client.run(os.getpid).values())
+
+        def late(hands, answer, sent):
+            while holders:
+                os.kill(holders.pop(), signal.SIGKILL)
+            fetch(hands, answer, sent)
+
+        monkeypatch.setattr(DaskHands, "_fetch", late)
+        when(lambda: hands.slots == 2)
+        with Workers(1, lambda: "time_limit" if time.monotonic() > end else None, hands) as workers:
+            found = list(workers.spread(place, [(number, TABLE[:40], 0.01) for number in range(40)], 4))
     assert [number for number, _ in found] == list(range(40))
 
 
