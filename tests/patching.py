@@ -111,6 +111,7 @@ HOMES = {
     "NODE_NS": "proof.trials",
     "PAGES_HELD": "files.shelf",
     "PARTS": "bounds.lp.branching",
+    "PARTS_OF_CHILD": "parents.exhaustive.cells_by_child",
     "PART_EFFORT": "bounds.lp.branching",
     "PASSED": "parents.exhaustive.problem",
     "PIECE_BYTES": "files.arrays",
@@ -123,6 +124,7 @@ HOMES = {
     "START_SECONDS": "machine.spreading",
     "STOP_SECONDS": "proof.commits",
     "TASKS_PER_THREAD": "search.layers",
+    "TASK_ROWS": "parents.exhaustive.by_child",
     "TOLD": "parents.exhaustive.by_level",
     "TRIPLES": "bounds.lp.program",
     "WINDOW": "bounds.lp.polish",
@@ -133,11 +135,9 @@ HOMES = {
     "below.STEPS": "kbest.below",
     "bn_graph.PORTION": "lab.baselines.bn_graph",
     "branching.NODE_BYTES": "bounds.lp.branching",
-    "by_child.TASK_ROWS": "parents.exhaustive.by_child",
     "by_level.CHUNK": "parents.exhaustive.by_level",
     "cells_by_child.FEW": "parents.exhaustive.cells_by_child",
     "cells_by_child.MANY": "parents.exhaustive.cells_by_child",
-    "cells_by_child.TASK_ROWS": "parents.exhaustive.cells_by_child",
     "commits.COMMIT_SECONDS": "proof.commits",
     "complete.LARGEST": "verify.complete",
     "complete.MOST_STEPS": "verify.complete",
@@ -203,7 +203,7 @@ SMALL_SEARCH = {
     "LEAST_TASK_BYTES": 400,
 }  # under which a search of a few variables has groups, blocks, fences and many tasks
 
-SMALL_TASKS = {"by_child.TASK_ROWS": 1, "cells_by_child.TASK_ROWS": 1}  # of the search of a child
+SMALL_TASKS = {"TASK_ROWS": 1, "PARTS_OF_CHILD": 1000}  # of the search of a child
 SMALL_CHUNKS = {"TASKS_PER_THREAD": 1000, "CHUNK_NODES": 2, "CHUNK_TARGETS": 3, "FENCE_NODES": 2}  # of a search
 COMMIT_ALWAYS = {"commits.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf}  # at every chance
 

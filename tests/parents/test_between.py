@@ -16,11 +16,10 @@ from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.core.events import StageAdvanced, Warned, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.store import Store
+from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.exhaustive import between, by_level, cells_by_child
 from extbnsl.parents.exhaustive.children import child_of
-from extbnsl.parents.exhaustive.cutting import Part
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
@@ -36,24 +35,29 @@ def many_tasks(sizes):
 
 
 @njit
-def bounds_along(path, groups, task, frames):
-    """What the node of these candidates, ascending (p,), costs; the first candidate after them; and for each k from
-    that on what a parent set costs at least that has some of the candidates from k on too: (m,)."""
-    space, least = between._space(task), np.zeros(task.variables.size)
-    cost = between.open_root(groups, 1.0, task, frames)
-    for top in range(path.size):
-        cost, _ = between._enter(top, path[top], task, frames, space)
-    after = path[path.size - 1] + 1 if path.size else 0
-    for k in range(after, task.variables.size):
-        found = between._upper_cells(path.size, k, task, frames, space)
-        least[k] = between._least(path.size, found, task, frames, space)
-    return cost, after, least
+def bounds(open_, joint, size, task, frames):
+    """What the parents of a node cost, and for each candidate that may be added the bound of all with it."""
+    cost = between.open_root(open_, joint, size, task, frames)
+    between._bound(0, task, frames, between._space(task))
+    return cost, frames.bound[0]
 
 
-def whole_task(x, problem, variables, tables):
-    """The search of a child that is not cut."""
-    part = Part((), 0, variables.size, True, 1.0)
-    return cells_by_child._task(part, child_of(problem, x), problem, variables, tables)
+def node(parents, candidates, n):
+    """A node as its task has it."""
+    return as_varsets(np.array([np.isin(np.arange(n), list(own)) for own in (parents, candidates)]))
+
+
+def bounds_at(x, problem, parents, candidates, complete_to):
+    """What these parents of a child cost, and the bounds of the candidates."""
+    nothing = np.zeros((0, 1), np.uint64), np.zeros(0)
+    child = child_of(problem, x)
+    task = cells_by_child.task_of(child, problem, nothing, complete_to)
+    frames = cells_by_child._frames(task, 8)
+    cost = cells_by_child._open(*node(parents, candidates, problem.limits.size), task, frames, child, problem)
+    space_of = np.isin(task.variables, list(candidates))
+    again, found = bounds(space_of, float(frames.joint[0]), int(frames.size[0]), task, frames)
+    assert again == cost
+    return cost, dict(zip(task.variables.tolist(), found.tolist(), strict=True))
 
 
 SCORES = ("bdeu:0.01", "bdeu", "bdeu:10", "bdeu:300", "bds:0.1", "bds:5", "bds:100", "k2")
@@ -106,41 +110,30 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
     problem = source_of(dataset, claim).problem(0.0)
     codes, arities, n = dataset.codes[:, order], dataset.arities[order], order.size
     for x in range(n):
-        variables = rng.permutation([v for v in range(n) if v != x])
-        tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
-        task = whole_task(x, problem, variables, tables)
+        others = [v for v in range(n) if v != x]
         costs = {
             own: naive.family_cost(score, codes, arities, x, tuple(sorted(own)))
             for size in range(n)
-            for own in map(frozenset, itertools.combinations(variables.tolist(), size))
+            for own in map(frozenset, itertools.combinations(others, size))
         }
-        for path in (p for size in range(n - 1) for p in itertools.combinations(range(variables.size), size)):
-            frames = cells_by_child._frames(task, np.zeros(8, np.uint8))
-            cost, after, least = bounds_along(
-                np.array(path, np.int64), problem.table.base.astype(np.int64), task, frames
-            )
-            inside = frozenset(variables[list(path)].tolist())
-            assert cost == pytest.approx(costs[inside], rel=1e-9, abs=1e-9)
-            for k in range(after, variables.size):
-                upper = inside | set(variables[k:].tolist())
-                cheapest = min(c for own, c in costs.items() if inside < own <= upper)
-                assert least[k] <= cheapest + 1e-9 * (1.0 + abs(cheapest))
+        for parents in costs:
+            candidates = [v for v in others if v not in parents and rng.random() < 0.8]
+            complete_to = int(rng.integers(-1, 3))
+            cost, found = bounds_at(x, problem, parents, candidates, complete_to)
+            assert cost == pytest.approx(costs[parents], rel=1e-9, abs=1e-9)
+            upper = parents | set(candidates)
+            inside = {own: c for own, c in costs.items() if parents < own <= upper and len(own) > complete_to}
+            for v in candidates:
+                cheapest = min((c for own, c in inside.items() if v in own), default=math.inf)
+                assert found[v] <= cheapest + 1e-9 * (1.0 + abs(cheapest))
 
 
 def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     codes = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]] * 5)  # the last is the child
-    dataset = dataset_of(codes)
-    problem = source_of(dataset, claim_by("bdeu")).problem(0.0)
-    tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
-    task = whole_task(2, problem, np.array([0, 1]), tables)
-    _, _, least = bounds_along(
-        np.zeros(1, np.int64),
-        problem.table.base.astype(np.int64),
-        task,
-        cells_by_child._frames(task, np.zeros(8, np.uint8)),
-    )
+    problem = source_of(dataset_of(codes), claim_by("bdeu")).problem(0.0)
+    _, found = bounds_at(2, problem, {0}, {1}, -1)
     cost = naive.family_cost("bdeu", codes, [2, 2, 2], 2, (0, 1))
-    assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < least[1] <= cost
+    assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < found[1] <= cost
 
 
 @pytest.mark.parametrize("score", SCORES)

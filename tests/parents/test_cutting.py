@@ -6,18 +6,15 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import claim_by, dataset_of, random_dataset, shelf_of
+from cases import claim_by, random_dataset, shelf_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from extbnsl.core.events import ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import cells_by_child
-from extbnsl.parents.exhaustive.children import child_of
 from extbnsl.parents.exhaustive.cutting import SHARES, cut, share_of
 from extbnsl.parents.exhaustive.problem import varying
-from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
@@ -119,7 +116,7 @@ def test_any_cut_finds_the_same_families_by_any_number_of_threads(score, seed, s
     whole = families(dataset, score, slack=slack, **known)
     assert whole.stopped is None
     for shares, rows in CUTS:
-        sizes({"cutting.SHARES": shares, "by_child.TASK_ROWS": rows, "cells_by_child.TASK_ROWS": rows})
+        sizes({"cutting.SHARES": shares, "TASK_ROWS": rows, "PARTS_OF_CHILD": shares})
         counted = {whole.varsets} if score in ("mdl", "aic") else set()  # else what a task finds tells it what to leave
         for threads in (1, 2):
             other = families(dataset, score, threads, slack, **known)
@@ -132,7 +129,7 @@ def test_any_cut_finds_the_same_families_by_any_number_of_threads(score, seed, s
 
 @pytest.mark.parametrize("score", ["mdl", "bdeu"])
 def test_with_as_many_tasks_as_there_are_the_best_of_each_set_is_found(score, sizes):
-    sizes({"cutting.SHARES": 1000, "by_child.TASK_ROWS": 1, "cells_by_child.TASK_ROWS": 1})
+    sizes({"cutting.SHARES": 1000, "TASK_ROWS": 1, "PARTS_OF_CHILD": 1000})
     dataset = random_dataset(np.random.default_rng(8), 7, 200, 3)
     scores = families(dataset, score).scores
     best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, score=score))
@@ -140,15 +137,3 @@ def test_with_as_many_tasks_as_there_are_the_best_of_each_set_is_found(score, si
         if not varset >> child & 1:
             inside = (scores.parents[child][:, 0] & ~np.uint64(varset)) == 0
             assert scores.costs[child][inside].min() == pytest.approx(best[child][varset], rel=1e-9)
-
-
-def test_a_child_of_many_candidates_has_tasks_of_about_the_same_work(sizes):
-    """By the model of work, in which each candidate makes a search 1.5 times longer: the first has a third of it."""
-    sizes({"cells_by_child.TASK_ROWS": 1})
-    codes = np.random.default_rng(1).integers(0, 3, (60, 30))
-    problem = source_of(dataset_of(codes), claim_by("bdeu")).problem(0.0)
-    parts = cells_by_child._parts(child_of(problem, 3), problem)
-    whole = sum(part.nodes for part in parts)
-    assert whole / 70 < max(part.nodes for part in parts) <= whole / SHARES
-    assert SHARES <= len(parts) <= 2.5 * SHARES
-    assert max(len(part.path) for part in parts) >= 2

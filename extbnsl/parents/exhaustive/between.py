@@ -1,36 +1,46 @@
 """Kernels of the search child by child for scores with a Dirichlet prior: all parent sets between two.
 
-A node is a parent set P with an upper set U: the candidates that come later in the order of the search may still be
-added. So it stands for all Q with P <= Q <= U, and what these cost at least follows from both ends. Within a cell j of
-P (a joint state of it) lie cells u of U; a Q divides j into cells that consist of such u. Let c_j be the child's states
-in j, d_u those in u, r all there are, D(u) the least that u costs as a cell of its own by any prior that a Q may have,
-and M(u) = m H(X | u) the misfit of its m records. What the cells of Q inside j cost together is at least
+A node is a parent set P and a set U of candidates that may be added: it stands for all Q with P < Q <= P + U. None of
+these is of interest that costs as much as the cheapest known family inside P, and the slack.
 
-1. c_j ln r: the first record of each state in a cell of Q has the predictive probability (a / r) / (a + i) <= 1 / r,
-   and each of the c_j states is in some cell of Q (scores/dirichlet.py).
-2. D(u) + (c_j - d_u) ln r, for each u. Some cell C of Q contains u. By the chain rule C costs at least D(u) and what
-   the other records cost after those of u. Among these the first of each state that u lacks has a probability of at
-   most (a / r) / a; no other has one above 1. The states that C lacks are in other cells of Q, as in 1.
-3. D(u) - M(u) + the sum of M over all u' in j, for each u. No records have a larger probability, by any prior and after
+Within a cell j of P (a joint state of it) lie the cells u of P + U; a Q divides j into cells that consist of such u.
+Let c_j be the child's states in j, d_u those in u, r all there are, M(u) = m H(X | u) the misfit of its m records, and
+D(u) the least that u costs as a cell of its own by any prior that a Q may have. What the cells of Q inside j cost
+together is at least
+
+1. c_j ln r + D(u) - d_u ln r, for each u that has several of the child's states. Some cell C of Q contains u. By the
+   chain rule C costs at least D(u) and what the other records cost after those of u. Among these the first of each
+   state that u lacks has a probability of at most (a / r) / a; no other has one above 1. The states that C lacks are in
+   other cells of Q, whose first records of each state have a probability of at most (a / r) / (a + i) <= 1 / r.
+2. D(u) - M(u) + the sum of M over all u' in j, for each u. No records have a larger probability, by any prior and after
    any others, than by their own frequencies: what is not u costs at least its M. (Correia, Cussens, de Campos 2020
    have all other variables as U, and correct one cell as well.)
 
-So the cells inside j cost at least the largest of these, and Q the sum of that over j.
+So the cells inside j cost at least the larger of these, and Q the sum of that over j: the *bound* of a node. Cells j
+that are one u in which the child has one state cost ln r at least and are counted, not kept.
 
-D(u) by a prior a <= b for each state of the parents: where d_u >= 2, the derivative of the log probability of u by
-ln a is
+The bound of all Q that include a candidate v is the same sum over the cells of P + v, into which v divides those of P.
+One pass over the cells u finds it for all candidates, each of whose states is a column: what u has is added to the
+columns of the states that u has. If it reaches what Q must cost less than, no Q with v is of interest here, and U loses
+v. Then cells u that nothing tells apart any more become one, so that others may reach it. When none does, the search
+branches on the first candidate: U - v, and then P + v, so that all subsets of a parent set come before it. Those come
+first that tell most records apart: without them U is soon hopeless.
 
-    (d_u - 1) + sum over the states k in u and i < m_k of (a / r) / (a / r + i) - sum over i < m of a / (a + i)
+**D(u).** The log probability of u by a prior a for each state of the parents, a / r for each of the child, is unimodal
+in a (Levin and Reeds 1977, *Compound multinomial likelihood functions are unimodal*, Annals of Statistics 5). Its
+derivative by ln a is
 
-(i from 1 on)
+    slope(a) = sum over the states k and i < m_k of (a / r) / (a / r + i) - sum over i < m of a / (a + i).
 
-which is at least (d_u - 1) - b (1 + ln m). If that is not negative the probability rises up to b, and D(u) is the cost
-at b. Else nothing is said of u (D = M in 3, and 2 is left out). By BDeu b = a(P) / 2, as one parent more at least
-doubles the joint states; by BDs b = a(P), as the states that occur become no fewer; by K2 the prior is r whatever the
-parents, and D(u) the cost by that.
+Every Q of a node has a prior of at most b. If slope(b) >= 0 the probability rises up to b, and D(u) is the cost at b.
+Else that is so from some lower a on, and for an interval [lo, hi] above it the log probability is at most that at lo
+and ln(hi / lo) (sum of the first terms at hi - sum of the second at lo), as each of them rises with a.
 
-Where u has several states of the child and b is small, D(u) is about (d_u - 1) ln(1 / b): records that no candidate can
-tell apart any more are dear. This is what rules out parent sets long before c_j ln r does.
+By BDeu b = ess / (q(P) x the product of the least arities of as many candidates as a Q of interest has more, one at
+least); by BDs b = ess / the cells of P that occur, as they become no fewer; by K2 the prior is r whatever the parents.
+
+The sums are of whole numbers: nats times a power of two, rounded down. So they do not depend on their order, and are no
+more than what they stand for.
 """
 
 import math
@@ -39,374 +49,685 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import flip, u64
+from extbnsl.kernels.bits import assign, flip, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
-from extbnsl.kernels.hashing import extended, first_slot, next_slot, spread
+from extbnsl.kernels.hashing import extended, first_slot, hashed, next_slot, spread
 from extbnsl.parents.best_score import first_inside, scratch
-from extbnsl.scores.formula import OCCURRING, TABLES, Formula
+from extbnsl.scores.formula import SPREAD, TABLES, Formula
 
-HERE, MORE = range(2)  # the tables of a node: by its own prior, and by the largest of what has more parents
+OVER, FULL, CROWDED = range(3)  # why a search has returned: it is over; no room for families, or for cells
+OWN, JOINT, OWN_SLOPE, JOINT_SLOPE = range(4)  # tables of a prior, by a number of records
+ROW, LINE, SEEN, ALONE, CORRECTED, UNEXPLAINED, COUNTS = range(7)  # columns of cells u, the last ones by state
+PLAIN = -1  # what is `ALONE` of a cell of which nothing but the states counts
+HALVINGS = 12  # of a prior until its slope is to be non-negative; else nothing is said of a cell
+MOST_BITS = 31  # of the child's states; the last ones share a bit, so that they count as one
+MOST_WORTH = 1 << 29  # what a cell is worth at most in whole numbers, so that sums of a few are no larger than int32
+STEEP = 1e-9  # a slope that is certainly not negative
 
 
 class CellTask(NamedTuple):
-    """What one search is for: families of one child of `arity` states with at most `depth` of m candidates, and with
-    `fewest` or more; at level k of the stack those are added whose place, from 0 after the last one, is lows[k] <=
-    place < highs[k], (depth,) int64.
+    """What one search is for: families of one child of `arity` states with more than `fewest` of m candidates, and
+    `most` of them at most.
 
-    codes (m, d): their states in the d distinct rows, in the order of the search; arities (m,); own, later (m, w), (m +
-    1, w) uint64: which bits of a row tell candidate k, and all from k on; bits (d, w) uint64 the rows; variables (m,)
-    the candidates' numbers in varsets; states, weights (d,) int64: the child's, and the records. form: the score, and
-    of_arity the child's class in it. mlogm (N + 1,). slack: see CountingProblem; margin: what rounding may do, in nats.
-    tables: BestScore of the child over families known before.
+    codes (m, d): the candidates' states in the d distinct rows; arities (m,) int64; by_arity (m,) int64: the candidates
+    by ascending arity; first (m + 1,) int64: where the columns of each begin; masks (d, columns) int8: -1 where the row
+    has the state of the column, else 0; bits (d, w) uint64: the rows, and own (m, w) which of their bits tell each
+    candidate; variables (m,): their numbers in varsets. states, weights (d,) int64: the child's, and the records. form:
+    the score, and of_arity the child's class in it. mlogm (N + 1,). scale: whole numbers per nat. margin: what rounding
+    may do, and slack: how much more a family of interest may cost than its subsets, in nats. deepest: nodes of so many
+    added parents are handed over, not entered. tables: BestScore of the child over families known before.
     """
 
     codes: NDArray[Any]
     arities: NDArray[np.int64]
-    own: NDArray[np.uint64]
-    later: NDArray[np.uint64]
+    by_arity: NDArray[np.int64]
+    first: NDArray[np.int64]
+    masks: NDArray[np.int8]
     bits: NDArray[np.uint64]
+    own: NDArray[np.uint64]
     variables: NDArray[np.int64]
     states: NDArray[np.int64]
     weights: NDArray[np.int64]
     arity: int
-    depth: int
     fewest: int
-    lows: NDArray[np.int64]
-    highs: NDArray[np.int64]
+    most: int
     form: Formula
     of_arity: int
     mlogm: NDArray[np.float64]
-    slack: float
+    scale: float
     margin: float
+    slack: float
+    deepest: int
     tables: Any
 
 
 class CellFrames(NamedTuple):
-    """A stack of nodes; each array has a place or a row for each.
+    """A stack of nodes, and where their cells lie: those of each node behind those of the one before.
 
-    row, cell (k, d) uint32: the entries, rows of cells of more than one record, and their cells; seen (k, d) int64: the
-    child's states in each cell; entries, cells, alone: how many entries and cells, and cells of one record; states:
-    joint ones of the parents; best: the cheapest known family inside; cursor: the next candidate; path: the one that
-    made the node; rising (k, 2, 2, N + 1): ln G(a + m) / G(a) by priors `prior` (k, 2), for the parents and for each
-    state of the child, known for `filled` (k, 2) records; used (k, w) uint64: the bits of its parents.
-    Of the top node varset (bytes,) uint8; top (1,) its place.
+    cell (a, 6 + r) int32, of cells u: ROW, one of its rows; LINE of the sheet; SEEN, the bits of the child's states,
+    0 while it is to be weighed; ALONE, CORRECTED, UNEXPLAINED: D(u) - d_u ln r, D(u) - M(u) and M(u) in whole
+    numbers; and from COUNTS on its records by the child's states. end (a,) int64: where the cells j end.
+
+    A sheet has a line for each cell u of the node that it was made for, and a column for each state of the candidates
+    that were open there: -1 where the cell has the state, else 0. All sheets lie in mask () int8.
+
+    Of nodes: start, cells, groups (k,) int64: where its cells u begin, how many they are, and how many j; pure (k,):
+    how many j of one state of the child there are besides. sheet, columns, behind (k,): where its sheet begins, how
+    many columns that has, and where the next one may begin; column (k, m): the first one of each candidate. open (k,
+    m) bool: whether a candidate may be added; left (k,): how many may; bound (k, m): the bound of all Q with it, in
+    nats; stale (k,) bool: whether that is to be found anew. size (k,): the parents that were added; path (k,): the
+    last of them; joint (k,) float64: joint states of the parents; prior (k,): those that a Q has at least; best (k,):
+    the cheapest known family inside.
+
+    base (d,) int64: the joint states of the root's parents in each row. varset (bytes,) uint8: the parents of the top
+    node; top (1,) its place. priors, filled (p,), known (p, 4, N + 1): by joint states, of some of those that were
+    asked for, the tables of a prior, and for how many records they are known.
     """
 
-    row: NDArray[np.uint32]
-    cell: NDArray[np.uint32]
-    seen: NDArray[np.int64]
-    entries: NDArray[np.int64]
+    cell: NDArray[np.int32]
+    mask: NDArray[np.int8]
+    end: NDArray[np.int64]
+    start: NDArray[np.int64]
     cells: NDArray[np.int64]
-    alone: NDArray[np.int64]
-    states: NDArray[np.float64]
-    best: NDArray[np.float64]
-    cursor: NDArray[np.int64]
-    path: NDArray[np.int64]
-    rising: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    sheet: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    behind: NDArray[np.int64]
+    column: NDArray[np.int64]
+    open: NDArray[np.bool_]
+    left: NDArray[np.int64]
+    bound: NDArray[np.float64]
+    stale: NDArray[np.bool_]
+    pure: NDArray[np.int64]
+    joint: NDArray[np.float64]
     prior: NDArray[np.float64]
-    filled: NDArray[np.int64]
-    used: NDArray[np.uint64]
+    best: NDArray[np.float64]
+    path: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    size: NDArray[np.int64]
+    base: NDArray[np.int64]
     varset: NDArray[np.uint8]
     top: NDArray[np.int64]
+    priors: NDArray[np.float64]
+    filled: NDArray[np.int64]
+    known: NDArray[np.float64]
 
 
 class CellSpace(NamedTuple):
-    """Working space: number (d * most states,), zero between uses; total (d,), counts (d, r) of cells; slots (2 d,)
-    int64, zero between uses; slot, member, inside (d,), upper (d, r): of each upper cell its slot, a row of it, the
-    node's cell that it lies in, and its counts; mask (w,) uint64: the bits of the upper set; most, misfit, extra (d,):
-    see `_least`."""
+    """Working space: slots (2 d,) int64 of a hash table, zero between uses; place, cell (d,), counts (d, r) int64 of
+    cells; added (4, columns) int32, total, source (columns,) int64 of columns; tally (most states, r), inside (most
+    states,) int64 of a candidate's states; mask (w,) uint64."""
 
-    number: NDArray[np.int64]
-    total: NDArray[np.int64]
-    counts: NDArray[np.int64]
     slots: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    member: NDArray[np.int64]
+    place: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    added: NDArray[np.int32]
+    total: NDArray[np.int64]
+    source: NDArray[np.int64]
+    tally: NDArray[np.int64]
     inside: NDArray[np.int64]
-    upper: NDArray[np.int64]
     mask: NDArray[np.uint64]
-    most: NDArray[np.float64]
-    misfit: NDArray[np.float64]
-    extra: NDArray[np.float64]
 
 
 @inlined
 def _space(task):
     """Space for the rows of a task."""
-    d, r = task.states.size, task.arity
+    d, m = task.states.size, task.arities.size
+    columns = max(1, task.masks.shape[1])
     return CellSpace(
-        np.zeros(d * max(2, task.arities.max() if task.arities.size else 2), np.int64),
-        np.zeros(d, np.int64),
-        np.zeros((d, r), np.int64),
         np.zeros(2 * d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros((d, r), np.int64),
+        np.zeros((d, task.arity), np.int64),
+        np.zeros((4, columns), np.int32),
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.int64),
+        np.zeros((task.arities.max() if m else 1, task.arity), np.int64),
+        np.zeros(task.arities.max() if m else 1, np.int64),
         np.zeros(task.own.shape[1], np.uint64),
-        np.zeros(d),
-        np.zeros(d),
-        np.zeros(d),
     )
 
 
-@inlined
-def _tables_by(at, which, prior, records, task, frames):
-    """Fill the tables of a node by this prior, for up to so many records."""
-    if task.form.kind == TABLES:
-        return
-    if frames.prior[at, which] != prior:
-        frames.prior[at, which] = prior
-        frames.filled[at, which] = 0
-    for m in range(frames.filled[at, which], records):
-        for k, own in ((0, prior), (1, prior / task.arity)):
-            frames.rising[at, which, k, m + 1] = frames.rising[at, which, k, m] + math.log(own + m)
-    frames.filled[at, which] = max(frames.filled[at, which], records)
-
-
-@inlined
-def _rising(at, which, k, task, frames):
-    """A table of a node: of the parents (0), or of each state of the child (1)."""
-    if task.form.kind == TABLES:
-        return task.form.own[task.of_arity] if k == 0 else task.form.joint
-    return frames.rising[at, which, k]
+@inner
+def _tables_of(joint, records, task, frames):
+    """The place of the tables by the prior of so many joint states of the parents, filled for so many records."""
+    at = np.int64(hashed(u64(min(joint, 9e18))) % u64(frames.priors.size))
+    if frames.priors[at] != joint:
+        frames.priors[at], frames.filled[at] = joint, 0
+    known, own = frames.known[at], task.form.ess / joint
+    each = own / task.arity
+    for m in range(frames.filled[at], records):
+        known[OWN, m + 1] = known[OWN, m] + math.log(own + m)
+        known[JOINT, m + 1] = known[JOINT, m] + math.log(each + m)
+        known[OWN_SLOPE, m + 1] = known[OWN_SLOPE, m] + own / (own + m)
+        known[JOINT_SLOPE, m + 1] = known[JOINT_SLOPE, m] + each / (each + m)
+    frames.filled[at] = max(frames.filled[at], records)
+    return at
 
 
 @inner
-def _settle(at, task, frames, space):
-    """Count the cells of a node whose entries have got theirs, drop those of one record, and return what it costs and
-    how many joint states of parents and child occur."""
-    row, cell, weights, states, arity = frames.row[at], frames.cell[at], task.weights, task.states, task.arity
-    number, total, counts, seen = space.number, space.total, space.counts, frames.seen[at]
-    cells, entries, kept, named, records = frames.cells[at], frames.entries[at], 0, 0, 1
-    for j in range(cells):
-        total[j] = 0
-    for i in range(entries):
-        total[cell[i]] += weights[row[i]]
-    for j in range(cells):
-        if total[j] == 1:
-            number[j] = -1
+def _cost_of(counts, records, joint, task, frames):
+    """What a cell of these counts, so many records together, costs by the prior of so many joint states."""
+    if task.form.kind == TABLES:
+        cost, table = task.form.own[task.of_arity, records], task.form.joint
+    else:
+        known = frames.known[_tables_of(joint, records, task, frames)]
+        cost, table = known[OWN, records], known[JOINT]
+    for k in range(counts.size):
+        cost -= table[counts[k]]
+    return cost
+
+
+@inner
+def _least_of(counts, records, misfit, joint, task, frames):
+    """D(u): what a cell of these counts costs at least by the prior of so many joint states, or of more."""
+    cost, least = _cost_of(counts, records, joint, task, frames), np.inf
+    for _ in range(HALVINGS):
+        known = frames.known[_tables_of(joint, records, task, frames)]
+        rising, falling = 0.0, known[OWN_SLOPE, records]
+        for k in range(counts.size):
+            rising += known[JOINT_SLOPE, counts[k]]
+        if rising - falling >= STEEP:
+            return max(misfit, min(least, cost))
+        joint *= 2.0
+        cost = _cost_of(counts, records, joint, task, frames)
+        falling = frames.known[_tables_of(joint, records, task, frames), OWN_SLOPE, records]
+        least = min(least, cost - math.log(2.0) * max(0.0, rising - falling))
+    return misfit
+
+
+@inlined
+def _whole(nats, task):
+    """So many nats in whole numbers, rounded down; what is too much to add up is less."""
+    return np.int32(max(0.0, min(MOST_WORTH, math.floor(nats * task.scale))))
+
+
+@inner
+def _weigh(at, task, frames):
+    """Find what those cells u of a node are worth of which nothing is `seen`."""
+    cells, mlogm, each = frames.cell, task.mlogm, math.log(task.arity)
+    joint, fixed, start = frames.prior[at], task.form.kind == TABLES, frames.start[at]
+    table = 0 if fixed else _tables_of(joint, 1, task, frames)
+    for u in range(start, start + frames.cells[at]):
+        cell = cells[u]
+        counts = cell[COUNTS:]
+        if cell[SEEN]:
             continue
-        records = max(records, total[j])
-        number[j], total[named] = named, total[j]
-        for k in range(arity):
-            counts[named, k] = 0
-        named += 1
-    frames.alone[at] += cells - named
-    for i in range(entries):
-        j = number[cell[i]]
-        if j >= 0:
-            row[kept], cell[kept] = row[i], j
-            counts[j, states[row[i]]] += weights[row[i]]
-            kept += 1
-    for j in range(cells):
-        number[j] = 0
-    frames.entries[at], frames.cells[at] = kept, named
-    prior = task.form.ess / (named + frames.alone[at] if task.form.kind == OCCURRING else frames.states[at])
-    _tables_by(at, HERE, prior, records, task, frames)
-    _tables_by(at, MORE, prior if task.form.kind == OCCURRING else prior / 2.0, records, task, frames)
-    own, joint = _rising(at, HERE, 0, task, frames), _rising(at, HERE, 1, task, frames)
-    cost, occurring = frames.alone[at] * (own[1] - joint[1]), frames.alone[at]
-    for j in range(named):
-        cost += own[total[j]]
-        seen[j] = 0
-        for k in range(arity):
-            cost -= joint[counts[j, k]]
-            seen[j] += counts[j, k] > 0
-        occurring += seen[j]
-    return cost, occurring
-
-
-@inner
-def _enter(top, k, task, frames, space):
-    """Make node top + 1 of node `top` and candidate k; returns as `_settle`."""
-    arity, cells, codes, number = task.arities[k], 0, task.codes[k], space.number
-    rows, inside, row, cell = frames.row[top], frames.cell[top], frames.row[top + 1], frames.cell[top + 1]
-    for i in range(frames.entries[top]):
-        key = inside[i] * arity + codes[rows[i]]
-        if number[key] == 0:
-            cells += 1
-            number[key] = cells
-        row[i], cell[i] = rows[i], number[key] - 1
-    for key in range(frames.cells[top] * arity):
-        number[key] = 0
-    frames.entries[top + 1], frames.cells[top + 1], frames.alone[top + 1] = (
-        frames.entries[top],
-        cells,
-        frames.alone[top],
-    )
-    frames.states[top + 1] = frames.states[top] * arity
-    frames.path[top + 1] = k
-    for q in range(task.own.shape[1]):
-        frames.used[top + 1, q] = frames.used[top, q] | task.own[k, q]
-    return _settle(top + 1, task, frames, space)
+        records, states, bits, apart = np.int64(0), 0, 0, 0.0
+        for k in range(task.arity):
+            if counts[k]:
+                records += counts[k]
+                states += 1
+                bits |= 1 << min(k, MOST_BITS - 1)
+                apart += mlogm[counts[k]]
+        cell[SEEN] = bits
+        if states == 1 and not fixed:
+            cell[ALONE] = PLAIN
+            continue
+        misfit = max(0.0, mlogm[records] - apart)
+        if fixed:
+            least = _cost_of(counts, records, joint, task, frames)
+        else:
+            if records > frames.filled[table]:
+                _tables_of(joint, records, task, frames)
+            known = frames.known[table]
+            least, slope = known[OWN, records], -known[OWN_SLOPE, records]
+            for k in range(task.arity):
+                least -= known[JOINT, counts[k]]
+                slope += known[JOINT_SLOPE, counts[k]]
+            if slope < STEEP:
+                least = _least_of(counts, records, misfit, joint, task, frames)
+                table = _tables_of(joint, 1, task, frames)
+        cell[ALONE] = _whole(least - states * each, task)
+        cell[CORRECTED] = _whole(least - misfit, task)
+        cell[UNEXPLAINED] = _whole(misfit, task)
 
 
 @inlined
-def _meet(row, other, mask, bits):
-    """Whether two rows have the same bits in this mask."""
+def _meet(row, other, bits, mask):
+    """Whether two rows have the same bits in the mask."""
     q = 0
     while q < mask.size and not (bits[row, q] ^ bits[other, q]) & mask[q]:
         q += 1
     return q == mask.size
 
 
-@inner
-def _upper_cells(at, after, task, frames, space):
-    """Find the cells of the upper set of a node whose candidates begin with `after`; returns how many.
+@inlined
+def _is_whole(cell, task):
+    """Whether nothing is to be known of a cell j that consists of this cell u: it costs ln r at least."""
+    states = 0
+    for k in range(COUNTS, COUNTS + task.arity):
+        states += cell[k] > 0
+    return states == 1 and task.form.kind != TABLES
 
-    Rows are compared, not only their hashes. Rows of a cell of the node alone can meet.
+
+@inner
+def _merge(at, task, frames, space):
+    """Let cells u of a node that no open candidate tells apart be one; whether any were two.
+
+    Rows are compared, not only their hashes.
     """
-    bits, states, weights, mask = task.bits, task.states, task.weights, space.mask
-    slots, slot, member, inside, upper = space.slots, space.slot, space.member, space.inside, space.upper
-    rows, cells = frames.row[at], frames.cell[at]
+    cells, bits, mask = frames.cell, task.bits, space.mask
+    slots, place, start, arity = space.slots, space.place, frames.start[at], task.arity
     for q in range(mask.size):
-        mask[q] = frames.used[at, q] | task.later[after, q]
-    found = 0
-    for i in range(frames.entries[at]):
-        row, j = np.int64(rows[i]), np.int64(cells[i])
-        key = spread(u64(j + 1))
-        for q in range(mask.size):
-            key = extended(key, bits[row, q] & mask[q])
-        place = first_slot(key, slots)
-        u = slots[place] - 1
-        while u >= 0 and not (inside[u] == j and _meet(row, member[u], mask, bits)):
-            place = next_slot(place, slots)
-            u = slots[place] - 1
-        if u < 0:
-            u = found
-            slot[u], member[u], inside[u] = place, row, j
-            for k in range(task.arity):
-                upper[u, k] = 0
-            found += 1
-            slots[place] = found
-        upper[u, states[row]] += weights[row]
-    for u in range(found):
-        slots[slot[u]] = 0
-    return found
+        mask[q] = u64(0)
+    for v in range(task.arities.size):
+        if frames.open[at, v]:
+            for q in range(mask.size):
+                mask[q] |= task.own[v, q]
+    low = kept = start
+    groups = 0
+    for j in range(frames.groups[at]):
+        high, first = frames.end[start + j], kept
+        for u in range(low, high):
+            key = u64(j + 1)
+            for q in range(mask.size):
+                key = extended(key, bits[cells[u, ROW], q] & mask[q])
+            slot = first_slot(spread(key), slots)
+            other = slots[slot] - 1
+            while other >= 0 and (other < first or not _meet(cells[u, ROW], cells[other, ROW], bits, mask)):
+                slot = next_slot(slot, slots)
+                other = slots[slot] - 1
+            if other >= 0:
+                for k in range(COUNTS, COUNTS + arity):
+                    cells[other, k] += cells[u, k]
+                cells[other, SEEN] = 0
+                continue
+            if kept < u:
+                assign(cells[kept], cells[u])
+            place[kept - start] = slot
+            slots[slot] = kept + 1
+            kept += 1
+        low = high
+        if kept == first + 1 and _is_whole(cells[first], task):
+            slots[place[first - start]] = 0
+            frames.pure[at] += 1
+            kept = first
+        else:
+            frames.end[start + groups] = kept
+            groups += 1
+    frames.groups[at] = groups
+    for u in range(start, kept):
+        slots[place[u - start]] = 0
+    merged = kept < start + frames.cells[at]
+    frames.cells[at] = kept - start
+    if merged:
+        _weigh(at, task, frames)
+    return merged
 
 
 @inner
-def _least(at, found, task, frames, space):
-    """What a parent set costs at least that includes this node's and more, within the upper set; see the module."""
-    own, joint, mlogm = _rising(at, MORE, 0, task, frames), _rising(at, MORE, 1, task, frames), task.mlogm
-    most, misfit, extra, each = space.most, space.misfit, space.extra, math.log(task.arity)
-    inside, upper, seen, arity = space.inside, space.upper, frames.seen[at], task.arity
-    fixed, prior = task.form.kind == TABLES, frames.prior[at, MORE]
-    for j in range(frames.cells[at]):
-        most[j], misfit[j], extra[j] = 0.0, 0.0, 0.0
-    for u in range(found):
-        j, records, states = inside[u], 0, 0
-        for k in range(arity):
-            records += upper[u, k]
-            states += upper[u, k] > 0
-        if states == 1 and not fixed:
-            continue
-        apart, cost = 0.0, own[records]
-        for k in range(arity):
-            apart += mlogm[upper[u, k]]
-            cost -= joint[upper[u, k]]
-        unexplained = mlogm[records] - apart
-        misfit[j] += unexplained
-        if fixed or prior * (1.0 + math.log(records)) <= states - 1:
-            most[j] = max(most[j], cost - states * each)
-            extra[j] = max(extra[j], cost - unexplained)
-    least = frames.alone[at] * each
-    for j in range(frames.cells[at]):
-        least += max(seen[j] * each + most[j], misfit[j] + extra[j])
-    return least
+def _add_up(low, high, cells, sheet, columns, mask, added):
+    """What each column of a sheet gets from cells low <= u < high of one cell j: the largest of ALONE and of CORRECTED,
+    the sum of UNEXPLAINED, and the child's states."""
+    for u in range(low, high):
+        states, alone, line = cells[u, SEEN], cells[u, ALONE], sheet + cells[u, LINE] * columns
+        own = mask[line : line + columns]  # so that no index may be negative, which the compiler would look for
+        if alone == PLAIN:
+            for c in range(columns):
+                added[3, c] |= states & np.int32(own[c])
+        else:
+            corrected, misfit = cells[u, CORRECTED], cells[u, UNEXPLAINED]
+            for c in range(columns):
+                inside = np.int32(own[c])
+                added[0, c] = max(added[0, c], alone & inside)
+                added[1, c] = max(added[1, c], corrected & inside)
+                added[2, c] += misfit & inside
+                added[3, c] |= states & inside
 
 
-@njit
-def open_root(groups, states, task, frames):
-    """Put the parents that must be on the stack, with so many joint states, the rows divided into groups (d,) by those
-    that occur; returns what they cost."""
-    groups, states, task, frames = borrowed((groups, states, task, frames))
-    space = _space(task)
-    for i in range(groups.size):
-        frames.row[0, i], frames.cell[0, i] = i, groups[i]
-    frames.entries[0], frames.cells[0], frames.alone[0], frames.states[0] = groups.size, groups.max() + 1, 0, states
-    frames.top[0] = 0
-    cost, _ = _settle(0, task, frames, space)
-    frames.best[0] = cost
+@inner
+def _bound(at, task, frames, space):
+    """Find the bound of all Q of a node with each of the open candidates; see the module."""
+    added, total, columns, start = space.added, space.total, frames.columns[at], frames.start[at]
+    each = np.int32(math.floor(math.log(task.arity) * task.scale))
+    for c in range(columns):
+        total[c] = 0
+    low = start
+    for j in range(frames.groups[at]):
+        high = frames.end[start + j]
+        for i in range(4):
+            for c in range(columns):
+                added[i, c] = 0
+        _add_up(low, high, frames.cell, frames.sheet[at], columns, frames.mask, added)
+        for c in range(columns):
+            states = np.int32(popcount(u64(added[3, c])))
+            total[c] += max(states * each + added[0, c], added[2, c] + added[1, c])
+        low = high
+    known = frames.pure[at] * math.log(task.arity)
+    for v in range(task.arities.size):
+        if frames.open[at, v]:
+            found = 0
+            for c in range(frames.column[at, v], frames.column[at, v] + task.arities[v]):
+                found += total[c]
+            frames.bound[at, v] = known + found / task.scale
+    frames.stale[at] = False
+
+
+@inlined
+def _limit(at, task, frames):
+    """What a Q of a node costs less than if it is of interest."""
+    return frames.best[at] + task.slack + task.margin
+
+
+@inner
+def _narrowed(at, task, frames, space):
+    """Take the hopeless candidates from a node, until none is; returns the first one, or -1 if none is left."""
+    while True:
+        if frames.stale[at]:
+            _bound(at, task, frames, space)
+        chosen, limit, closed = -1, _limit(at, task, frames), False
+        for v in range(task.arities.size):
+            if frames.open[at, v]:
+                if frames.bound[at, v] >= limit:
+                    frames.open[at, v] = False
+                    frames.left[at] -= 1
+                    closed = True
+                elif chosen < 0:
+                    chosen = v
+        if not closed or frames.left[at] == 0 or not _merge(at, task, frames, space):
+            return chosen if frames.left[at] else -1
+        frames.stale[at] = True
+
+
+@inner
+def _prior_of(at, task, frames):
+    """The joint states that the parents of any Q of a node have at least."""
+    if task.form.kind != SPREAD:
+        return float(frames.groups[at] + frames.pure[at])
+    joint, more = frames.joint[at], max(1, task.fewest + 1 - frames.size[at])
+    for v in task.by_arity:
+        if more and frames.open[at, v]:
+            joint *= task.arities[v]
+            more -= 1
+    return joint
+
+
+@inner
+def _exact(at, task, frames, space):
+    """What P costs, from all rows."""
+    slots, place, cell, d, found = space.slots, space.place, space.cell, task.states.size, 0
+    for q in range(space.mask.size):
+        space.mask[q] = u64(0)
+        for i in range(1, at + 1):
+            if frames.path[i] >= 0:
+                space.mask[q] |= task.own[frames.path[i], q]
+    for i in range(d):
+        key = spread(u64(frames.base[i] + 1))
+        for q in range(space.mask.size):
+            key = extended(key, task.bits[i, q] & space.mask[q])
+        slot = first_slot(key, slots)
+        other = slots[slot] - 1
+        while other >= 0 and not (frames.base[other] == frames.base[i] and _meet(i, other, task.bits, space.mask)):
+            slot = next_slot(slot, slots)
+            other = slots[slot] - 1
+        if other < 0:
+            place[found], slots[slot], cell[i] = slot, i + 1, found
+            for k in range(task.arity):
+                space.counts[found, k] = 0
+            found += 1
+        else:
+            cell[i] = cell[other]
+        space.counts[cell[i], task.states[i]] += task.weights[i]
+    cost, joint = 0.0, frames.joint[at] if task.form.kind == SPREAD else float(found)
+    for j in range(found):
+        slots[place[j]] = 0
+        records = np.int64(0)
+        for k in range(task.arity):
+            records += space.counts[j, k]
+        cost += _cost_of(space.counts[j], records, joint, task, frames)
     return cost
 
 
 @inner
-def _first_hopeless(at, last, limit, task, frames, space):
-    """The first candidate of a node from which on, of those up to `last`, nothing can be added that costs less than
-    the limit: by bisection, as fewer candidates mostly cost no less; most nodes are hopeless with all of theirs."""
-    low, high = last + 1, task.variables.size
-    k = low
-    while low < high:
-        if _least(at, _upper_cells(at, k, task, frames, space), task, frames, space) >= limit:
-            high = k
-        else:
-            low = k + 1
-        k = (low + high) >> 1
-    return low
+def _cost_at_least(at, task, frames, space):
+    """What P costs at least: the cells that are not kept count what any costs at least."""
+    total, low, cells, end, start = space.tally[0], frames.start[at], frames.cell, frames.end, frames.start[at]
+    own, each = task.form.own[task.of_arity] if task.form.kind == TABLES else task.mlogm, task.form.joint
+    cost, table = frames.pure[at] * math.log(task.arity), 0
+    joint = frames.joint[at] if task.form.kind == SPREAD else float(frames.groups[at] + frames.pure[at])
+    if task.form.kind != TABLES:
+        table = _tables_of(joint, 1, task, frames)
+        own, each = frames.known[table, OWN], frames.known[table, JOINT]
+    for j in range(frames.groups[at]):
+        records = np.int64(0)
+        for k in range(total.size):
+            total[k] = 0
+        for u in range(low, end[start + j]):
+            for k in range(total.size):
+                total[k] += cells[u, COUNTS + k]
+        low = end[start + j]
+        for k in range(total.size):
+            records += total[k]
+        if task.form.kind != TABLES and records > frames.filled[table]:
+            _tables_of(joint, records, task, frames)
+        cost += own[records]
+        for k in range(total.size):
+            cost -= each[total[k]]
+    return cost
 
 
 @inner
-def _cheapest_inside(varset, varsets, costs, written):
-    """The least cost of the first `written` families inside this varset; infinite if there is none."""
-    least = np.inf
-    for f in range(written):
-        if costs[f] < least:
+def _give_sheet(at, task, frames, space):
+    """Give node at + 1, whose cells have lines of the sheet of node `at`, that sheet; or a new one, where most columns
+    of that are of candidates that are not open."""
+    needed, after, source = 0, at + 1, space.source
+    for v in range(task.arities.size):
+        frames.column[after, v] = frames.column[at, v]
+        if frames.open[after, v]:
+            needed += task.arities[v]
+    frames.sheet[after], frames.columns[after], frames.behind[after] = (
+        frames.sheet[at],
+        frames.columns[at],
+        frames.behind[at],
+    )
+    if 2 * needed > frames.columns[at]:
+        return
+    kept = 0
+    for v in range(task.arities.size):
+        if frames.open[after, v]:
+            frames.column[after, v] = kept
+            for c in range(task.arities[v]):
+                source[kept] = frames.column[at, v] + c
+                kept += 1
+    to, sheet, columns = frames.behind[at], frames.sheet[at], frames.columns[at]
+    frames.sheet[after], frames.columns[after] = to, kept
+    for u in range(frames.start[after], frames.start[after] + frames.cells[after]):
+        line = sheet + frames.cell[u, LINE] * columns
+        frames.cell[u, LINE] = u - frames.start[after]
+        for c in range(kept):
+            frames.mask[to + c] = frames.mask[line + source[c]]
+        to += kept
+    frames.behind[after] = to
+
+
+@inner
+def _leave_out(at, v, task, frames, space):
+    """Make node at + 1 of node `at`: the same parents, without candidate v."""
+    after, cells, start = at + 1, frames.cell, frames.start[at]
+    to = frames.start[after] = start + frames.cells[at]
+    for k in range(task.arities.size):
+        frames.open[after, k] = frames.open[at, k] and k != v
+        frames.bound[after, k] = frames.bound[at, k]
+        frames.column[after, k] = frames.column[at, k]
+    frames.left[after], frames.size[after], frames.path[after] = frames.left[at] - 1, frames.size[at], -1
+    frames.joint[after], frames.prior[after], frames.best[after] = frames.joint[at], frames.prior[at], frames.best[at]
+    frames.groups[after], frames.pure[after], frames.cells[after] = frames.groups[at], frames.pure[at], frames.cells[at]
+    frames.sheet[after], frames.columns[after], frames.behind[after] = (
+        frames.sheet[at],
+        frames.columns[at],
+        frames.behind[at],
+    )
+    for u in range(frames.cells[at]):
+        assign(cells[to + u], cells[start + u])
+    for j in range(frames.groups[at]):
+        frames.end[to + j] = frames.end[start + j] + (to - start)
+    frames.chosen[after] = -1
+    frames.stale[after] = _merge(after, task, frames, space)
+
+
+@inner
+def _enter(at, v, task, frames, space):
+    """Make node at + 1 of node `at` and candidate v."""
+    after, codes, tally, inside, start = at + 1, task.codes[v], space.tally, space.inside, frames.start[at]
+    to = frames.start[after] = start + frames.cells[at]
+    for k in range(task.arities.size):
+        frames.open[after, k] = frames.open[at, k] and k != v
+    frames.left[after], frames.size[after], frames.path[after] = frames.left[at] - 1, frames.size[at] + 1, v
+    frames.joint[after], frames.stale[after], frames.chosen[after] = frames.joint[at] * task.arities[v], True, -1
+    cells, pure, groups, low = frames.cell, frames.pure[at], 0, start
+    for j in range(frames.groups[at]):
+        high = frames.end[start + j]
+        for s in range(task.arities[v]):
+            inside[s] = 0
+            for k in range(task.arity):
+                tally[s, k] = 0
+        for u in range(low, high):
+            s = codes[cells[u, ROW]]
+            inside[s] += 1
+            for k in range(task.arity):
+                tally[s, k] += cells[u, COUNTS + k]
+        for s in range(task.arities[v]):
+            states = 0
+            for k in range(task.arity):
+                states += tally[s, k] > 0
+            whole = states == 1 and inside[s] == 1 and task.form.kind != TABLES
+            pure += whole
+            inside[s], to = -1 if whole else to, to if whole else to + inside[s]
+            if states and not whole:
+                frames.end[frames.start[after] + groups] = to
+                groups += 1
+        for u in range(low, high):
+            s = codes[cells[u, ROW]]
+            if inside[s] >= 0:
+                assign(cells[inside[s]], cells[u])
+                if cells[u, ALONE] != PLAIN:
+                    cells[inside[s], SEEN] = 0  # so that it is weighed
+                inside[s] += 1
+        low = high
+    frames.pure[after], frames.groups[after], frames.cells[after] = pure, groups, to - frames.start[after]
+    frames.prior[after] = _prior_of(after, task, frames)
+    _weigh(after, task, frames)
+    _give_sheet(at, task, frames, space)
+
+
+@njit
+def open_root(open_, joint, size, task, frames):
+    """Put parents on the stack, of which so many were added and which have so many joint states, and the candidates
+    that are open; returns what they cost."""
+    open_, task, frames = borrowed((open_, task, frames))
+    space, d, m, cells = _space(task), task.states.size, task.arities.size, frames.cell
+    frames.start[0], frames.pure[0], frames.left[0] = 0, 0, 0
+    frames.size[0], frames.joint[0], frames.stale[0], frames.top[0], columns = size, joint, True, 0, 0
+    frames.path[0] = frames.chosen[0] = -1
+    for v in range(m):
+        frames.open[0, v], frames.column[0, v] = open_[v], columns
+        frames.left[0] += open_[v]
+        for c in range(task.first[v], task.first[v + 1] if open_[v] else task.first[v]):
+            space.source[columns] = c
+            columns += 1
+    frames.sheet[0], frames.columns[0], frames.behind[0] = 0, columns, d * columns
+    for i in range(d):
+        for c in range(columns):
+            frames.mask[i * columns + c] = task.masks[i, space.source[c]]
+    to = 0
+    for j in range(frames.base.max() + 1):
+        for i in range(d):
+            if frames.base[i] == j:
+                for k in range(COUNTS + task.arity):
+                    cells[to, k] = 0
+                cells[to, ROW], cells[to, LINE], cells[to, COUNTS + task.states[i]] = i, i, task.weights[i]
+                to += 1
+        frames.end[j] = to
+    frames.groups[0] = frames.base.max() + 1
+    frames.cells[0] = to
+    frames.prior[0] = _prior_of(0, task, frames)
+    _merge(0, task, frames, space)
+    _weigh(0, task, frames)
+    cost = frames.best[0] = _exact(0, task, frames, space)
+    inside = first_inside(0, frames.varset, np.int64(0), task.tables.width[0], task.tables, scratch(task.tables))
+    if inside >= 0:
+        frames.best[0] = min(cost, task.tables.costs[inside])
+    return cost
+
+
+@inner
+def _replacing(most, varset, varsets, costs, written):
+    """What the last one of the first `written` families inside this varset costs that costs so much at most; infinite
+    if there is none."""
+    for f in range(written - 1, -1, -1):
+        if costs[f] <= most:
             q = 0
             while q < varset.size and not varsets[f, q] & ~varset[q]:
                 q += 1
             if q == varset.size:
-                least = costs[f]
-    return least
+                return costs[f]
+    return np.inf
 
 
 @njit
-def search_between(task, frames, halt, found):
-    """Go on until all parent sets of the task are judged, there is no room in `found`, or `halt` is set.
+def search_between(task, frames, halt, found, handed):
+    """Go on until all parent sets of the task are judged, there is no room left, or `halt` is set.
 
-    A node's candidates come last one first, so all subsets of a parent set come before it. found: varsets (f, bytes)
-    uint8 and costs (f,) of families that cost less than the cheapest known inside and the slack. Returns whether it is
-    over, how many families were found, and how many were judged.
+    found: varsets (f, bytes) uint8 and costs (f,) of families of interest, as far as is known. handed (h, 2, bytes)
+    uint8: P and U of nodes that are handed over. Returns why it has, how many of each were found, and how many nodes
+    were made.
     """
-    task, frames, halt, found = borrowed((task, frames, halt, found))
+    task, frames, halt, found, handed = borrowed((task, frames, halt, found, handed))
     varsets, costs = found
     space, rows = _space(task), scratch(task.tables)
-    width, written, judged = task.tables.width[0], 0, 0
-    each, m = math.log(task.arity), task.variables.size
-    while frames.top[0] >= 0 and written < costs.size and not halt[0]:
+    width, written, passed, made, varset = task.tables.width[0], 0, 0, 0, frames.varset
+    while frames.top[0] >= 0 and written < costs.size and passed < len(handed) and not halt[0]:
         top = frames.top[0]
-        k = frames.cursor[top]
-        if k < (frames.path[top] + 1 if top > 0 else 0) + task.lows[top]:
-            if top > 0:
-                flip(frames.varset, task.variables[frames.path[top]])
+        if frames.start[top] + 2 * frames.cells[top] > len(frames.cell):
+            return CROWDED, written, passed, made
+        v = frames.chosen[top]
+        if v < 0 and frames.size[top] < task.most and frames.size[top] + frames.left[top] > task.fewest:
+            v = _narrowed(top, task, frames, space) if frames.left[top] else -1
+            if v >= 0:
+                frames.chosen[top] = v
+                if frames.left[top] > 1:
+                    _leave_out(top, v, task, frames, space)
+                    frames.top[0] = top + 1
+                    continue
+        if v < 0 or not frames.open[top, v]:
+            if frames.path[top] >= 0:
+                flip(varset, task.variables[frames.path[top]])
             frames.top[0] = top - 1
             continue
-        frames.cursor[top] = k - 1
-        flip(frames.varset, task.variables[k])
-        cost, occurring = _enter(top, k, task, frames, space)
-        mine = top + 1 >= task.fewest
-        judged += mine
-        best = frames.best[top]
-        inside = first_inside(0, frames.varset, np.int64(0), width, task.tables, rows)
+        _enter(top, v, task, frames, space)
+        made += 1
+        frames.open[top, v] = False  # so that there is nothing left
+        flip(varset, task.variables[v])
+        after, best = top + 1, frames.best[top]
+        inside = first_inside(0, varset, np.int64(0), width, task.tables, rows)
         if inside >= 0:
             best = min(best, task.tables.costs[inside])
-        if cost < best + task.slack:
-            best = min(best, _cheapest_inside(frames.varset, varsets, costs, written))
-        if mine and cost < best + task.slack:
-            for q in range(frames.varset.size):
-                varsets[written, q] = frames.varset[q]
-            costs[written] = cost
-            written += 1
-        best = min(best, cost)
-        frames.best[top + 1] = best
-        limit = best + task.slack + task.margin
-        hopeless = top + 1 >= task.depth or k + 1 >= m or occurring * each >= limit
-        hopeless = hopeless or (frames.entries[top + 1] == 0 and task.slack == 0.0)
-        end = k + 1 if hopeless else _first_hopeless(top + 1, k, limit, task, frames, space)
-        if end > k + 1:
-            frames.cursor[top + 1] = min(end, k + 1 + task.highs[top + 1]) - 1
-            frames.top[0] = top + 1
-        else:
-            flip(frames.varset, task.variables[k])
-    return frames.top[0] < 0, written, judged
+        frames.best[after] = best
+        if frames.size[after] > task.fewest:
+            limit = _limit(after, task, frames)
+            cost = _cost_at_least(after, task, frames, space)
+            if cost < limit:
+                best = min(best, _replacing(cost - task.slack, varset, varsets, costs, written))
+                if cost < best + task.slack:
+                    cost = _exact(after, task, frames, space)
+                    best = min(best, _replacing(cost - task.slack, varset, varsets, costs, written))
+                    if cost < best + task.slack:
+                        for q in range(varset.size):
+                            varsets[written, q] = varset[q]
+                        costs[written] = cost
+                        written += 1
+                    best = min(best, cost)
+                frames.best[after] = best
+        if frames.size[after] < task.deepest:
+            frames.top[0] = after
+            continue
+        for q in range(varset.size):
+            handed[passed, 0, q], handed[passed, 1, q] = varset[q], 0
+        for k in range(task.arities.size):
+            if frames.open[after, k]:
+                flip(handed[passed, 1], task.variables[k])
+        passed += 1
+        flip(varset, task.variables[v])
+    return (OVER if frames.top[0] < 0 else FULL), written, passed, made

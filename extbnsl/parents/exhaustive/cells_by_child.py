@@ -1,19 +1,15 @@
 """The surviving families child by child by scores with a Dirichlet prior, where the levels have too many varsets.
 
-For each child a depth-first search over parent sets: the candidates stand in an order, and each node may add those that
-come after its last one. So most nodes have few candidates left, and what they and all below them cost at least follows
-from what these few cannot tell apart; `between` has the bound, with the proof. The last candidates in the order are
-those that tell records apart least, when taken together: then many nodes have an upper set that is soon hopeless.
+For each child a search by branching over pairs of a parent set and candidates that may be added to it; `between` has
+the bounds, with their proofs. The families of small parent sets are best found by level before, for others are compared
+with these.
 
-A parent set is left out, with all that the search adds to it, if these cost at least as much as the cheapest family
-known inside it, and the slack. The families of small parent sets are best found by level before, for this is what they
-are compared with.
+Time: some 20 us for each of some 10^4 to 10^6 nodes per child, with 500 rows. Memory: per thread some hundred bytes per
+row and two for each row and state of a candidate, and the tables of a family list.
 
-Time: some ns per row of a node's cells of more than one record, for each of some 10^5 to 10^7 nodes per child. Memory:
-per thread some hundred bytes per row and some 32 per record, times the most parents, and the tables of a family list.
-
-A child's search is cut into tasks by its first parents, the longest first; what is known after some of them is a value
-to go on from. All of them are compared with the same families, so that what each finds depends on no other.
+A child's search is cut into parts: the first few levels of its tree hand their nodes over, and of these each part has
+some. The parts follow from the families of the levels alone, whoever does them; what is known after some of them is a
+value to go on from. All of them are compared with the same families, so that what each finds depends on no other.
 
 The children whose cheapest family is the dearest come first: mostly they take least time, and where time is over before
 all are judged, those that are left add least to the gap.
@@ -26,15 +22,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import as_varsets, sizes
+from extbnsl.kernels.varsets import as_varsets, sizes, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
+from extbnsl.parents.best_score import as_bytes, byte_tables, byte_tables_bytes
+from extbnsl.parents.exhaustive.between import COUNTS, CROWDED, OVER, CellFrames, CellTask, open_root, search_between
 from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
 from extbnsl.parents.exhaustive.children import Child, child_of
-from extbnsl.parents.exhaustive.cutting import Part, cut, share_of
-from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
@@ -42,10 +37,15 @@ from extbnsl.scores.formula import TABLES
 
 FEW = 2_000_000  # varsets that are counted by level whatever follows: some seconds
 MANY = 30_000_000  # varsets left that are too many to be counted by level
-GROWTH = 1.5  # each candidate makes a search about so many times longer
-TASK_ROWS = 1 << 17  # rows that a task has, times GROWTH for each candidate, at least: some hundredths of a second
+PARTS_OF_CHILD = 64  # of a child's search, about
+DEEP_VARIABLES = 64  # up to so many candidates, the first two levels of the tree hand their nodes over, else the first
 ROOM = 4096  # families that a search hands over at a time
-SPREAD_WORDS = 64  # bits of a word
+HANDED = 256  # nodes that it does
+PRIORS = 64  # whose tables are kept, unless they take more than
+PRIOR_NUMBERS = 1 << 23  # numbers together
+WORD_BITS = 64
+WHOLE_BITS = 29  # of the largest sum of nats, in whole numbers
+MOST_SCALE = 24  # bits behind the point of a nat
 
 
 def judge_between(problem: CountingProblem, found: Enumeration, means: Means) -> Iterator[Enumeration]:
@@ -60,13 +60,13 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     check_room(_needed_bytes(problem, found, workers.threads), means)
     if not found.children:
         found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
+    parts = list(workers.spread(parts_of, _searches(problem, found, workers), AHEAD * workers.threads))
     children = int((problem.limits >= 0).sum())
-    waits = _arguments(problem, found, workers)
-    results = workers.spread(search_part, waits, AHEAD * workers.threads)
-    while found.children:
-        judged, parts = children - len(found.children), _parts(found.children[0], problem)
-        for known in parts_judged(found, results, len(parts), problem.slack, means):
-            found, share = known, share_of(parts, known.parts)
+    results = workers.spread(search_part, _arguments(problem, found, parts, workers), AHEAD * workers.threads)
+    for own in parts:
+        judged = children - len(found.children)
+        for known in parts_judged(found, results, len(own), problem.slack, means):
+            found, share = known, known.parts / len(own)
             means.observer(children_judged(judged + share, children, f"child {judged + 1} of {children}"))
             yield found
         found = replace(found, children=found.children[1:], parts=0, pairs=None)
@@ -97,12 +97,167 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     """About the memory that this takes beside the table of rows, at most."""
     table = problem.rows
     d, n, records = table.weights.size, problem.limits.size, table.mlogm.size
-    arity = int(table.arities.max(initial=2))
-    depth = int(problem.limits.max(initial=0)) + 1
-    frames = depth * (16 * d + 32 * records)
+    arity, columns = int(table.arities.max(initial=2)), int(table.arities.sum())
+    cells = d * (4 * 4 * (COUNTS + arity) + 8 * arity + 128)
     families = max((byte_tables_bytes([costs], n) for costs in found.costs), default=0)
-    # tasks of a child share tables, and those that are out are mostly of few children
-    return threads * (frames + d * (n + 24 * arity + 128)) + (2 * threads + 2) * families
+    tables = 8 * min(PRIOR_NUMBERS, 4 * PRIORS * records)
+    # parts of a child share tables and rows, and those that are out are mostly of few children
+    return threads * (cells + 2 * d * columns + tables) + (2 * threads + 2) * (families + d * (columns + n))
+
+
+Nodes = NDArray[np.uint64]  # (k, 2, words): of each node its parents, and the candidates that may be added
+
+
+def _searches(problem: CountingProblem, found: Enumeration, workers: Workers) -> Iterator[tuple]:
+    """Of each child that is left what `parts_of` takes."""
+    for child in found.children:
+        yield child, problem, _known(child, found), found.complete_to, workers.halt
+
+
+def _known(child: Child, found: Enumeration) -> Families:
+    """The families of a child that all its parts are compared with: those of the levels."""
+    parents, costs = found.parents[child.index], found.costs[child.index]
+    before = sizes(parents) <= found.complete_to
+    return parents[before], costs[before]
+
+
+def _arguments(
+    problem: CountingProblem, found: Enumeration, parts: list[list[Nodes]], workers: Workers
+) -> Iterator[tuple]:
+    """Of each part that is not over what `search_part` takes."""
+    done = found.parts
+    for child, own in zip(found.children, parts, strict=True):
+        task = task_of(child, problem, _known(child, found), found.complete_to)
+        for number in range(done, len(own)):
+            deepest = _levels(task) if number == 0 else task.deepest
+            yield own[number], task._replace(deepest=deepest), child, problem, workers.halt
+        done = 0
+
+
+def _levels(task: CellTask) -> int:
+    """How many levels of the tree hand their nodes over."""
+    return min(task.most, 2 if task.variables.size <= DEEP_VARIABLES else 1)
+
+
+def parts_of(
+    child: Child, problem: CountingProblem, known: Families, complete_to: int, halt: NDArray[np.uint8]
+) -> list[Nodes]:
+    """The parts of a child's search: the root, whose families are those of the first levels of the tree, and the nodes
+    that these hand over. A pure function, but for `halt`."""
+    everyone = np.zeros((2, problem.limits.size), bool)
+    everyone[0] = problem.required[:, child.index]
+    everyone[1, child.variables] = True
+    root, task = as_varsets(everyone)[None], task_of(child, problem, known, complete_to)
+    _, handed = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
+    parts = min(PARTS_OF_CHILD, len(handed))
+    return [root, *(np.ascontiguousarray(handed[k::parts]) for k in range(parts))]
+
+
+def search_part(nodes: Nodes, task: CellTask, child: Child, problem: CountingProblem, halt: NDArray[np.uint8]) -> Found:
+    """The families of some nodes of a child's search that are wanted so far, by the tables of the task. A pure function
+    of values, but for `halt`, which cuts it short."""
+    return _searched(nodes, task, child, problem, halt)[0]
+
+
+def _searched(
+    nodes: Nodes, task: CellTask, child: Child, problem: CountingProblem, halt: NDArray[np.uint8]
+) -> tuple[Found, Nodes]:
+    """What `search_part` finds, and the nodes that are handed over."""
+    words = nodes.shape[2]
+    frames = _frames(task, 8 * words)
+    varsets, costs, judged = [np.zeros((0, 8 * words), np.uint8)], [np.zeros(0)], 0
+    handed = [np.zeros((0, 2, 8 * words), np.uint8)]
+    for parents, candidates in nodes:
+        alone = _open(parents, candidates, task, frames, child, problem)
+        if task.fewest < 0 and not _added(parents, child, problem).size:  # the parents that must be, with no others
+            varsets.append(as_bytes(parents)[None])
+            costs.append(np.array([alone]))
+            judged += 1
+        why = -1
+        while why != OVER and not halt[0]:
+            room = np.empty((ROOM, 8 * words), np.uint8), np.empty(ROOM)
+            passed = np.empty((HANDED, 2, 8 * words), np.uint8)
+            why, written, many, made = search_between(task, frames, halt, room, passed)
+            varsets.append(room[0][:written])
+            costs.append(room[1][:written])
+            handed.append(passed[:many])
+            judged += made
+            if why == CROWDED:
+                frames = _roomier(frames)
+    found = Found(_as_words(np.concatenate(varsets)), np.concatenate(costs), judged, np.ones_like(child.pairs))
+    return found, _as_words(np.concatenate(handed))
+
+
+def _as_words(varsets: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Varsets that are given by their bytes."""
+    return np.ascontiguousarray(varsets).view("<u8").astype(np.uint64, copy=False)
+
+
+def _added(parents: NDArray[np.uint64], child: Child, problem: CountingProblem) -> NDArray[np.int64]:
+    """The parents that are not among those that the child must have."""
+    own = np.array(unpack(parents), np.int64)
+    return own[~problem.required[own, child.index]]
+
+
+def _open(
+    parents: NDArray[np.uint64],
+    candidates: NDArray[np.uint64],
+    task: CellTask,
+    frames: CellFrames,
+    child: Child,
+    problem: CountingProblem,
+) -> float:
+    """Put a node on the stack; returns what its parents cost."""
+    table, states = of_child(problem, child.index)
+    added, groups = _added(parents, child, problem), table.base.astype(np.int64)
+    for v in added.tolist():
+        arity = int(table.arities[v])
+        groups = np.unique(groups * arity + table.states[v], return_inverse=True)[1].reshape(-1)
+        states *= arity
+    frames.base[:] = groups
+    frames.varset[:] = as_bytes(parents)
+    return float(open_root(np.isin(task.variables, unpack(candidates)), states, added.size, task, frames))
+
+
+def task_of(child: Child, problem: CountingProblem, known: Families, complete_to: int) -> CellTask:
+    """What the kernels read of a child's search for all parent sets of more than `complete_to` variables."""
+    x, table, form = child.index, problem.rows, problem.form
+    order = _order_of(table)
+    variables = order[np.isin(order, child.variables)]
+    assert form is not None, "a score of cells"
+    must, arities = int(problem.required[:, x].sum()), table.arities[variables]
+    codes = np.ascontiguousarray(table.states[variables])
+    first = np.concatenate(([0], np.cumsum(arities))).astype(np.int64)
+    masks = np.zeros((codes.shape[1], int(first[-1])), np.int8)
+    for k, own in enumerate(codes):
+        masks[np.arange(own.size), first[k] + own] = -1
+    bits, own_bits = _packed(codes, arities)
+    arity, most = int(table.arities[x]), float(table.mlogm[-1])
+    nats = (1.0 + int(table.weights.sum())) * math.log(arity)
+    parents, costs = known
+    return CellTask(
+        codes=codes,
+        arities=arities,
+        by_arity=np.argsort(arities, kind="stable"),
+        first=first,
+        masks=masks,
+        bits=bits,
+        own=own_bits,
+        variables=variables,
+        states=table.states[x].astype(np.int64),
+        weights=table.weights.astype(np.int64),
+        arity=arity,
+        fewest=complete_to - must,
+        most=min(int(problem.limits[x]) - must, variables.size),
+        form=form,
+        of_arity=int(form.classes[x]),
+        mlogm=table.mlogm,
+        scale=2.0 ** min(MOST_SCALE, math.floor(WHOLE_BITS - math.log2(nats))),
+        margin=ROUNDING * (1.0 + most),
+        slack=problem.slack,
+        deepest=variables.size + 1,
+        tables=byte_tables([parents], [costs]),
+    )
 
 
 def _order_of(table: CountingTable) -> NDArray[np.int64]:
@@ -125,110 +280,12 @@ def _order_of(table: CountingTable) -> NDArray[np.int64]:
     return np.array(chosen[::-1], np.int64)
 
 
-def _parts(child: Child, problem: CountingProblem) -> list[Part]:
-    """The tasks of a child."""
-    m = child.variables.size
-
-    def nodes(after: int, levels: int) -> float:
-        return min(GROWTH**after, sum(math.comb(after, size) for size in range(levels + 1)))
-
-    least = max(1.0, TASK_ROWS / problem.rows.weights.size)
-    return cut(range(m - 1, -1, -1), _most_added(child, problem), nodes, least)
-
-
-def _most_added(child: Child, problem: CountingProblem) -> int:
-    """How many candidates may be added to the parents that a child must have."""
-    x = child.index
-    return min(int(problem.limits[x] - problem.required[:, x].sum()), child.variables.size)
-
-
-def _arguments(problem: CountingProblem, found: Enumeration, workers: Workers) -> Iterator[tuple]:
-    """Of each task that is not over. The tables have the families of the levels alone, whatever tasks are over."""
-    done, order = found.parts, _order_of(problem.rows)
-    for child in found.children:
-        parents, costs = found.parents[child.index], found.costs[child.index]
-        before = sizes(parents) <= found.complete_to
-        tables = byte_tables([parents[before]], [costs[before]])
-        variables = order[np.isin(order, child.variables)]
-        for part in _parts(child, problem)[done:]:
-            yield part, child, variables, problem, tables, workers.halt
-        done = 0
-
-
-def search_part(
-    part: Part,
-    child: Child,
-    variables: NDArray[np.int64],
-    problem: CountingProblem,
-    tables: ByteTables,
-    halt: NDArray[np.uint8],
-) -> Found:
-    """The families of a part of the child's search that are wanted so far, by these tables; beside the parents that it
-    must have, those in the order of `variables`.
-
-    A pure function of values, but for `halt`, which cuts it short.
-    """
-    x = child.index
-    table, states = of_child(problem, x)
-    task, must = _task(part, child, problem, variables, tables), as_bytes(as_varsets(problem.required[None, :, x]))
-    frames = _frames(task, must[0])
-    alone = open_root(table.base.astype(np.int64), states, task, frames)
-    frames.cursor[0] = task.highs[0] - 1 if task.depth else -1
-    width = frames.varset.size
-    known = 1 if task.fewest == 0 else 0  # the parents that must be, with no others
-    varsets, costs = [must[:known]], [np.full(known, alone)]
-    judged, over = known, task.depth == 0
-    while not over and not halt[0]:
-        room = np.empty((ROOM, width), np.uint8), np.empty(ROOM)
-        over, written, new = search_between(task, frames, halt, room)
-        varsets.append(room[0][:written])
-        costs.append(room[1][:written])
-        judged += new
-    parents = np.ascontiguousarray(np.concatenate(varsets)).view("<u8").astype(np.uint64, copy=False)
-    return Found(parents, np.concatenate(costs), judged, np.ones_like(child.pairs))
-
-
-def _task(
-    part: Part, child: Child, problem: CountingProblem, variables: NDArray[np.int64], tables: ByteTables
-) -> CellTask:
-    """What the kernels read of a part of a child's search, its candidates in the order of that."""
-    x, depth = child.index, _most_added(child, problem)
-    lows, highs = part.ranges(depth, variables.size)
-    table, form = problem.rows, problem.form
-    assert form is not None, "a score of cells"
-    codes = np.ascontiguousarray(table.states[variables])
-    bits, own = _packed(codes, table.arities[variables])
-    later = np.zeros((variables.size + 1, own.shape[1]), np.uint64)
-    later[:-1] = np.bitwise_or.accumulate(own[::-1], axis=0)[::-1]
-    return CellTask(
-        codes=codes,
-        arities=table.arities[variables],
-        own=own,
-        later=later,
-        bits=bits,
-        variables=variables,
-        states=table.states[x].astype(np.int64),
-        weights=table.weights.astype(np.int64),
-        arity=int(table.arities[x]),
-        depth=depth,
-        fewest=len(part.path) + (0 if part.first else 1),
-        lows=lows,
-        highs=highs,
-        form=form,
-        of_arity=int(form.classes[x]),
-        mlogm=table.mlogm,
-        slack=problem.slack,
-        margin=ROUNDING * (1.0 + float(table.mlogm[-1])),
-        tables=tables,
-    )
-
-
 def _packed(codes: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The states of each row as bit fields (d, w), no field across two words, and the bits of each variable (m, w)."""
     places, word, used = [], 0, 0
     for arity in arities.tolist():
         width = max(1, (arity - 1).bit_length())
-        if used + width > SPREAD_WORDS:
+        if used + width > WORD_BITS:
             word, used = word + 1, 0
         places.append((word, used, width))
         used += width
@@ -240,25 +297,47 @@ def _packed(codes: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint
     return bits, own
 
 
-def _frames(task: CellTask, must: NDArray[np.uint8]) -> CellFrames:
-    """A stack with room for the parents that must be, the bytes of a varset, and as many others as a set may have."""
-    d, depth, w = task.states.size, task.depth + 1, task.own.shape[1]
-    records = 1 if task.form.kind == TABLES else task.mlogm.size
+def _frames(task: CellTask, width: int) -> CellFrames:
+    """A stack with room for as many parents as may be added, and for varsets of so many bytes."""
+    d, m, depth, columns = task.states.size, task.variables.size, task.variables.size + 2, task.masks.shape[1]
+    room, records = 4 * d, task.mlogm.size
+    priors = 1 if task.form.kind == TABLES else max(2, min(PRIORS, PRIOR_NUMBERS // (4 * records)))
     return CellFrames(
-        row=np.zeros((depth, d), np.uint32),
-        cell=np.zeros((depth, d), np.uint32),
-        seen=np.zeros((depth, d), np.int64),
-        entries=np.zeros(depth, np.int64),
+        cell=np.empty((room, COUNTS + task.arity), np.int32),
+        mask=np.empty(2 * d * columns, np.int8),
+        end=np.empty(room, np.int64),
+        start=np.zeros(depth, np.int64),
         cells=np.zeros(depth, np.int64),
-        alone=np.zeros(depth, np.int64),
-        states=np.ones(depth),
+        groups=np.zeros(depth, np.int64),
+        sheet=np.zeros(depth, np.int64),
+        columns=np.zeros(depth, np.int64),
+        behind=np.zeros(depth, np.int64),
+        column=np.zeros((depth, m), np.int64),
+        open=np.zeros((depth, m), np.bool_),
+        left=np.zeros(depth, np.int64),
+        bound=np.zeros((depth, m)),
+        stale=np.zeros(depth, np.bool_),
+        pure=np.zeros(depth, np.int64),
+        joint=np.ones(depth),
+        prior=np.ones(depth),
         best=np.zeros(depth),
-        cursor=np.zeros(depth, np.int64),
         path=np.zeros(depth, np.int64),
-        rising=np.zeros((depth, 2, 2, records)),
-        prior=np.zeros((depth, 2)),
-        filled=np.zeros((depth, 2), np.int64),
-        used=np.zeros((depth, w), np.uint64),
-        varset=must.copy(),
+        chosen=np.zeros(depth, np.int64),
+        size=np.zeros(depth, np.int64),
+        base=np.zeros(d, np.int64),
+        varset=np.zeros(width, np.uint8),
         top=np.zeros(1, np.int64),
+        priors=np.zeros(priors),
+        filled=np.zeros(priors, np.int64),
+        known=np.zeros((priors, 4, 1 if task.form.kind == TABLES else records)),
     )
+
+
+def _roomier(frames: CellFrames) -> CellFrames:
+    """The same stack with room for twice as many cells."""
+    cell, end = (
+        np.empty((2 * len(frames.cell), frames.cell.shape[1]), np.int32),
+        np.empty(2 * len(frames.end), np.int64),
+    )
+    cell[: len(frames.cell)], end[: len(frames.end)] = frames.cell, frames.end
+    return frames._replace(cell=cell, end=end)
