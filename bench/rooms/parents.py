@@ -262,9 +262,7 @@ BENCHMARKS = (
     of_run("parents.exhaustive.lattice.alive_together", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[5].size, _counted_broadly),
-    of_run(
-        "parents.exhaustive.between.search_between", cells_by_child, "family", lambda _, got: got[2], _cells_by_child
-    ),
+    of_run("parents.exhaustive.between.search_between", cells_by_child, "node", lambda _, got: got[3], _cells_by_child),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
     Benchmark("parents.best_score.first_subsets", "parent set", _subsets),

@@ -282,7 +282,7 @@ def test_a_child_that_an_earlier_version_had_begun_is_begun_anew(tmp_path, monke
     stored = Enumeration._stored
 
     def as_before(found):
-        return {name.replace("-together", "-alive"): own for name, own in stored(found).items()}
+        return {name.replace("-paired", "-together"): own for name, own in stored(found).items()}
 
     monkeypatch.setattr(Enumeration, "_stored", as_before)
     for number, found in enumerate(begun[:: len(begun) // 4]):

@@ -175,7 +175,7 @@ class Enumeration:
             f"{size}-candidates": np.array([child.variables.size for child in everyone]),
             f"{size}-variables": np.concatenate([child.variables for child in everyone]),
             f"{size}-pairs": np.concatenate(pairs),
-            f"{size}-together": np.zeros(0, np.uint8) if self.pairs is None else np.packbits(self.pairs),
+            f"{size}-paired": np.zeros(0, np.uint8) if self.pairs is None else np.packbits(self.pairs),
         }
 
     def columns(self) -> dict[str, tuple[NDArray, int]]:

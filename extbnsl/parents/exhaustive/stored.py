@@ -89,10 +89,10 @@ def _enumeration(
         children = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
         first = len(children) - counters.ahead
         found = replace(found, children=children[:first], ahead=children[first:])
-        together = arrays.get(f"{size:02}-together")  # what earlier versions, with other tasks, kept has another name
-        if together is None or together.length == 0:
+        paired = arrays.get(f"{size:02}-paired")  # what earlier versions, with other tasks, kept has another name
+        if paired is None or paired.length == 0:
             return replace(found, parts=0)
-        return replace(found, pairs=_square(together.known, children[0].variables.size))
+        return replace(found, pairs=_square(paired.known, children[0].variables.size))
     return replace(found, level=_level(size, arrays)) if arrays else found
 
 

@@ -197,19 +197,18 @@ def test_it_takes_less_than_a_tenth_of_its_runs(here):
         (here / f"d{first:02}.csv").write_text(f"{text}\n")
     (here / "c.yaml").write_text(json.dumps({"title": "x", "data": ["d*.csv"], "options": {"threads": 1}}))
     subprocess.run([sys.executable, "-m", "extbnsl", "solve", "d00.csv", "--threads=1"], check=True)  # compiles
-    shares = []
-    for turn in ("first", "second"):
+    walls, processors = [], []
+    for turn in ("first", "second", "third", "fourth"):  # others disturb one or the other
         began = time.monotonic()
         processor = processor_seconds([*REAL, "c.yaml", "--quiet", "--output-dir", turn])
         wall = time.monotonic() - began
         records = [json.loads(path.read_text()) for path in (here / turn / "runs").glob("*.json")]
         assert len(records) == 16
-        own = [wall / sum(record["seconds"] for record in records)]
-        own.append(processor / sum(record["cpu_seconds"] for record in records))
-        shares.append(max(own))
-        if shares[-1] < 1.1:
-            break
-    assert min(shares) < 1.1
+        walls.append(wall / sum(record["seconds"] for record in records))
+        processors.append(processor / sum(record["cpu_seconds"] for record in records))
+        if min(walls) < 1.1 and min(processors) < 1.1:
+            return
+    raise AssertionError(walls, processors)
 
 
 def processor_seconds(command):
