@@ -189,26 +189,26 @@ def test_a_cluster_that_is_not_there(pretend, here, sizes):
 
 @pytest.mark.slow
 def test_it_takes_less_than_a_tenth_of_its_runs(here):
-    """Sixteen small data sets, one after the other: beside what the system counts of the runs, in seconds and processor
-    seconds; both grow alike where others work on the machine."""
+    """Sixteen small data sets, one after the other: beside what the system counts of the runs, in processor seconds and
+    in seconds, which grow more where others work on the machine."""
     rows = [line.split(",") for line in (pretended.EXAMPLES / "wdbc.csv").read_text().splitlines()]
     for first in range(16):
         text = "\n".join(",".join(row[first : first + 14]) for row in rows)
         (here / f"d{first:02}.csv").write_text(f"{text}\n")
     (here / "c.yaml").write_text(json.dumps({"title": "x", "data": ["d*.csv"], "options": {"threads": 1}}))
     subprocess.run([sys.executable, "-m", "extbnsl", "solve", "d00.csv", "--threads=1"], check=True)  # compiles
-    walls, processors = [], []
-    for turn in ("first", "second", "third", "fourth"):  # others disturb one or the other
+    shares = []
+    for turn in ("first", "second"):
         began = time.monotonic()
         processor = processor_seconds([*REAL, "c.yaml", "--quiet", "--output-dir", turn])
         wall = time.monotonic() - began
         records = [json.loads(path.read_text()) for path in (here / turn / "runs").glob("*.json")]
         assert len(records) == 16
-        walls.append(wall / sum(record["seconds"] for record in records))
-        processors.append(processor / sum(record["cpu_seconds"] for record in records))
-        if min(walls) < 1.1 and min(processors) < 1.1:
+        processor_share = processor / sum(record["cpu_seconds"] for record in records)
+        shares.append((processor_share, wall / sum(record["seconds"] for record in records)))
+        if processor_share < 1.1 and shares[-1][1] < 1.2:
             return
-    raise AssertionError(walls, processors)
+    raise AssertionError(shares)
 
 
 def processor_seconds(command):
