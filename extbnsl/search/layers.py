@@ -141,6 +141,10 @@ class _LayerSearch:
             reason = DISK_LIMIT
         except MemoryError:
             reason = MEMORY_LIMIT
+        except ImportError as error:  # the compiler loads what it needs when it needs it
+            if "failed to map segment" not in str(error):
+                raise
+            reason = MEMORY_LIMIT
         yield self._stored() if math.isfinite(self._room.unsaved) else self._state
         raise Stopped(reason)
 
