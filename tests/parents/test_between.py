@@ -51,7 +51,8 @@ def bounds_at(x, problem, parents, candidates, complete_to):
     """What these parents of a child cost, and the bounds of the candidates."""
     nothing = np.zeros((0, 1), np.uint64), np.zeros(0)
     child = child_of(problem, x)
-    task = cells_by_child.task_of(child, problem, nothing, complete_to)
+    order = cells_by_child._order_of(problem.rows)
+    task = cells_by_child.task_of(child, problem, order, nothing, complete_to)
     frames = cells_by_child._frames(task, 8)
     cost = cells_by_child._open(*node(parents, candidates, problem.limits.size), task, frames, child, problem)
     space_of = np.isin(task.variables, list(candidates))

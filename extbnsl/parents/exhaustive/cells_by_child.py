@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from extbnsl.kernels.varsets import as_varsets, sizes, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import as_bytes, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.between import COUNTS, CROWDED, OVER, CellFrames, CellTask, open_root, search_between
+from extbnsl.parents.exhaustive.between import CROWDED, OVER, open_root, search_between
 from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
+from extbnsl.parents.exhaustive.cell_frames import COUNTS, CellFrames, CellTask
 from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
@@ -60,9 +61,10 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     check_room(_needed_bytes(problem, found, workers.threads), means)
     if not found.children:
         found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
-    parts = list(workers.spread(parts_of, _searches(problem, found, workers), AHEAD * workers.threads))
+    order = workers.run(_order_of, problem.rows)
+    parts = list(workers.spread(parts_of, _searches(problem, found, order, workers), AHEAD * workers.threads))
     children = int((problem.limits >= 0).sum())
-    results = workers.spread(search_part, _arguments(problem, found, parts, workers), AHEAD * workers.threads)
+    results = workers.spread(search_part, _arguments(problem, found, order, parts, workers), AHEAD * workers.threads)
     for own in parts:
         judged = children - len(found.children)
         for known in parts_judged(found, results, len(own), problem.slack, means):
@@ -108,10 +110,12 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
 Nodes = NDArray[np.uint64]  # (k, 2, words): of each node its parents, and the candidates that may be added
 
 
-def _searches(problem: CountingProblem, found: Enumeration, workers: Workers) -> Iterator[tuple]:
+def _searches(
+    problem: CountingProblem, found: Enumeration, order: NDArray[np.int64], workers: Workers
+) -> Iterator[tuple]:
     """Of each child that is left what `parts_of` takes."""
     for child in found.children:
-        yield child, problem, _known(child, found), found.complete_to, workers.halt
+        yield child, problem, order, _known(child, found), found.complete_to, workers.halt
 
 
 def _known(child: Child, found: Enumeration) -> Families:
@@ -122,12 +126,16 @@ def _known(child: Child, found: Enumeration) -> Families:
 
 
 def _arguments(
-    problem: CountingProblem, found: Enumeration, parts: list[list[Nodes]], workers: Workers
+    problem: CountingProblem,
+    found: Enumeration,
+    order: NDArray[np.int64],
+    parts: list[list[Nodes]],
+    workers: Workers,
 ) -> Iterator[tuple]:
     """Of each part that is not over what `search_part` takes."""
     done = found.parts
     for child, own in zip(found.children, parts, strict=True):
-        task = task_of(child, problem, _known(child, found), found.complete_to)
+        task = task_of(child, problem, order, _known(child, found), found.complete_to)
         for number in range(done, len(own)):
             deepest = _levels(task) if number == 0 else task.deepest
             yield own[number], task._replace(deepest=deepest), child, problem, workers.halt
@@ -140,14 +148,19 @@ def _levels(task: CellTask) -> int:
 
 
 def parts_of(
-    child: Child, problem: CountingProblem, known: Families, complete_to: int, halt: NDArray[np.uint8]
+    child: Child,
+    problem: CountingProblem,
+    order: NDArray[np.int64],
+    known: Families,
+    complete_to: int,
+    halt: NDArray[np.uint8],
 ) -> list[Nodes]:
     """The parts of a child's search: the root, whose families are those of the first levels of the tree, and the nodes
     that these hand over. A pure function, but for `halt`."""
     everyone = np.zeros((2, problem.limits.size), bool)
     everyone[0] = problem.required[:, child.index]
     everyone[1, child.variables] = True
-    root, task = as_varsets(everyone)[None], task_of(child, problem, known, complete_to)
+    root, task = as_varsets(everyone)[None], task_of(child, problem, order, known, complete_to)
     _, handed = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
     parts = min(PARTS_OF_CHILD, len(handed))
     return [root, *(np.ascontiguousarray(handed[k::parts]) for k in range(parts))]
@@ -215,14 +228,17 @@ def _open(
         groups = np.unique(groups * arity + table.states[v], return_inverse=True)[1].reshape(-1)
         states *= arity
     frames.base[:] = groups
+    frames.rows[:] = np.argsort(groups, kind="stable")
     frames.varset[:] = as_bytes(parents)
     return float(open_root(np.isin(task.variables, unpack(candidates)), states, added.size, task, frames))
 
 
-def task_of(child: Child, problem: CountingProblem, known: Families, complete_to: int) -> CellTask:
-    """What the kernels read of a child's search for all parent sets of more than `complete_to` variables."""
+def task_of(
+    child: Child, problem: CountingProblem, order: NDArray[np.int64], known: Families, complete_to: int
+) -> CellTask:
+    """What the kernels read of a child's search for all parent sets of more than `complete_to` variables. The
+    candidates are decided in this order (n,)."""
     x, table, form = child.index, problem.rows, problem.form
-    order = _order_of(table)
     variables = order[np.isin(order, child.variables)]
     assert form is not None, "a score of cells"
     must, arities = int(problem.required[:, x].sum()), table.arities[variables]
@@ -325,6 +341,7 @@ def _frames(task: CellTask, width: int) -> CellFrames:
         chosen=np.zeros(depth, np.int64),
         size=np.zeros(depth, np.int64),
         base=np.zeros(d, np.int64),
+        rows=np.zeros(d, np.int64),
         varset=np.zeros(width, np.uint8),
         top=np.zeros(1, np.int64),
         priors=np.zeros(priors),
