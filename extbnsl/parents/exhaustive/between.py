@@ -214,12 +214,13 @@ def _is_whole(cell, task):
 
 
 @inner
-def _merge(at, task, frames, space):
-    """Let cells u of a node that no open candidate tells apart be one; whether any were two.
+def _merge(source, at, task, frames, space):
+    """Make the cells u of a node of those of a source, which may be the node itself: those that no open candidate tells
+    apart are one; whether any were two.
 
     Rows are compared, not only their hashes.
     """
-    cells, bits, mask = frames.cell, task.bits, space.mask
+    cells, bits, mask, origin = frames.cell, task.bits, space.mask, frames.start[source]
     slots, place, start, arity = space.slots, space.place, frames.start[at], task.arity
     for q in range(mask.size):
         mask[q] = u64(0)
@@ -227,10 +228,10 @@ def _merge(at, task, frames, space):
         if frames.open[at, v]:
             for q in range(mask.size):
                 mask[q] |= task.own[v, q]
-    low = kept = start
-    groups = 0
-    for j in range(frames.groups[at]):
-        high, first = frames.end[start + j], kept
+    low, kept, groups = origin, start, 0
+    frames.pure[at] = frames.pure[source]
+    for j in range(frames.groups[source]):
+        high, first = frames.end[origin + j], kept
         for u in range(low, high):
             key = u64(j + 1)
             for q in range(mask.size):
@@ -245,7 +246,7 @@ def _merge(at, task, frames, space):
                     cells[other, k] += cells[u, k]
                 cells[other, SEEN] = 0
                 continue
-            if kept < u:
+            if kept != u:
                 assign(cells[kept], cells[u])
             place[kept - start] = slot
             slots[slot] = kept + 1
@@ -261,7 +262,7 @@ def _merge(at, task, frames, space):
     frames.groups[at] = groups
     for u in range(start, kept):
         slots[place[u - start]] = 0
-    merged = kept < start + frames.cells[at]
+    merged = kept - start < frames.cells[source]
     frames.cells[at] = kept - start
     if merged:
         _weigh(at, task, frames)
@@ -337,7 +338,7 @@ def _narrowed(at, task, frames, space):
                     closed = True
                 elif chosen < 0:
                     chosen = v
-        if not closed or frames.left[at] == 0 or not _merge(at, task, frames, space):
+        if not closed or frames.left[at] == 0 or not _merge(at, at, task, frames, space):
             return chosen if frames.left[at] else -1
         frames.stale[at] = True
 
@@ -456,26 +457,20 @@ def _give_sheet(at, task, frames, space):
 @inner
 def _leave_out(at, v, task, frames, space):
     """Make node at + 1 of node `at`: the same parents, without candidate v."""
-    after, cells, start = at + 1, frames.cell, frames.start[at]
-    to = frames.start[after] = start + frames.cells[at]
+    after = at + 1
     for k in range(task.arities.size):
         frames.open[after, k] = frames.open[at, k] and k != v
         frames.bound[after, k] = frames.bound[at, k]
         frames.column[after, k] = frames.column[at, k]
     frames.left[after], frames.size[after], frames.path[after] = frames.left[at] - 1, frames.size[at], -1
     frames.joint[after], frames.prior[after], frames.best[after] = frames.joint[at], frames.prior[at], frames.best[at]
-    frames.groups[after], frames.pure[after], frames.cells[after] = frames.groups[at], frames.pure[at], frames.cells[at]
     frames.sheet[after], frames.columns[after], frames.behind[after] = (
         frames.sheet[at],
         frames.columns[at],
         frames.behind[at],
     )
-    for u in range(frames.cells[at]):
-        assign(cells[to + u], cells[start + u])
-    for j in range(frames.groups[at]):
-        frames.end[to + j] = frames.end[start + j] + (to - start)
-    frames.chosen[after] = -1
-    frames.stale[after] = _merge(after, task, frames, space)
+    frames.start[after], frames.chosen[after] = frames.start[at] + frames.cells[at], -1
+    frames.stale[after] = _merge(at, after, task, frames, space)
 
 
 @inner
@@ -550,7 +545,7 @@ def open_root(open_, joint, size, task, frames):
         frames.end[frames.base[i]] = to + 1
     frames.groups[0], frames.cells[0] = frames.base.max() + 1, d
     frames.prior[0] = _prior_of(0, task, frames)
-    _merge(0, task, frames, space)
+    _merge(0, 0, task, frames, space)
     _weigh(0, task, frames)
     cost = frames.best[0] = _exact(0, task, frames, space)
     inside = first_inside(0, frames.varset, np.int64(0), task.tables.width[0], task.tables, scratch(task.tables))
