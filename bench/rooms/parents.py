@@ -1,6 +1,7 @@
 """Which families can win: by level, by child, explored, under an order; and BestScore."""
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,17 +11,19 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run, recorded
+from extbnsl.bounds.multipliers import no_cuts
 from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.events import Event, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Dataset, Numbers
 from extbnsl.kernels.varsets import pack
 from extbnsl.lab.baselines import suzuki
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving
 from extbnsl.parents.exhaustive.by_child import judge_by_child
+from extbnsl.parents.exhaustive.children import child_of
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
@@ -33,6 +36,8 @@ from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.parents.priced import rounds
+from extbnsl.parents.priced.prices import Prices, Stage
 from extbnsl.solver.opening import Request
 
 BY_CELLS = Claim("bdeu", max_parents=4)
@@ -89,6 +94,18 @@ def _cells_by_child(tiny: bool) -> None:
         counting = source_of(dataset, BY_CELLS).problem(0.0)
         means = Means(workers, inputs.shelf(), ignore)
         deque(cells_by_child.judge_between(counting, start_enumeration(order.size), means), maxlen=0)
+
+
+def _climbed(tiny: bool) -> None:
+    """From 64 parent sets of each child, without cuts."""
+    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(25, 500)
+    counting, halt = source_of(dataset, Claim("bdeu")).problem(0.0), unhalted()
+    n, empty = counting.limits.size, (np.zeros((1, 1), np.uint64), np.zeros(1))
+    stage = Stage(0, 64, math.inf, math.inf, -math.inf, 0, 0)
+    prices = Prices(stage, no_cuts(1), np.zeros(0, np.int64), np.zeros(n), np.zeros(n), np.arange(n))
+    searches = cells_by_child.CellSearches(counting, np.arange(n), 0, prices)
+    for x in range(n):
+        rounds.climbed(child_of(counting, x), searches, empty, halt)
 
 
 def _counted_deeply(tiny: bool) -> None:
@@ -263,6 +280,7 @@ BENCHMARKS = (
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[5].size, _counted_broadly),
     of_run("parents.exhaustive.between.search_between", cells_by_child, "node", lambda _, got: got[3], _cells_by_child),
+    of_run("parents.priced.climbing.climb", rounds, "start", lambda a, _: len(a[0]), _climbed),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
     Benchmark("parents.best_score.first_subsets", "parent set", _subsets),

@@ -106,7 +106,7 @@ def find_better_rounded(search: PieceSearch, solving: Solving, support: Support)
     if _is_last(search):
         if feasible_order(piece.left.parents)[1]:
             return False
-        return solving.take(_with_others(_descended(piece.left, order, solving.context), search))
+        return solving.take(_with_others(descended(piece.left, order, solving.context), search))
     own, known = [piece.variables[i] for i in order.tolist()], solving.part.order
     place = {v: i for i, v in enumerate(known)}
     orders = [
@@ -114,7 +114,7 @@ def find_better_rounded(search: PieceSearch, solving: Solving, support: Support)
         for number, one in enumerate(search.pieces)
     ]
     whole = np.array([v for one in orders for v in one], np.int64)
-    return solving.take(_descended(solving.component, whole, solving.context))
+    return solving.take(descended(solving.component, whole, solving.context))
 
 
 def _is_last(search: PieceSearch) -> bool:
@@ -148,7 +148,7 @@ def best_order(
     return Incumbent(found.order.astype(np.int64), found.cost)
 
 
-def _descended(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
+def descended(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
     """The order, improved until no variable has a better place; it costs infinity if it has no network."""
     families, _ = _families(component, context)
     if component.size <= QUICK:

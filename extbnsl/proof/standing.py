@@ -15,6 +15,7 @@ from extbnsl.files.manifest import DONE, Manifest
 from extbnsl.files.shelf import Put, Shelf, read_lists
 from extbnsl.parents.exhaustive.state import Enumeration, StoredEnumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
+from extbnsl.parents.priced.prices import Prices
 from extbnsl.proof.pieces import Part, PieceSearch, read_search
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
@@ -154,11 +155,20 @@ class Standing(FamiliesSoFar):
 
     @property
     def upper_bound(self) -> float:
-        return math.fsum(part.upper_bound for part in self.parts) if self.parts else math.inf
+        if self.parts or self.pricing is None:
+            return math.fsum(part.upper_bound for part in self.parts) if self.parts else math.inf
+        return self.pricing.stage.cost
 
     @property
     def lower_bound(self) -> float:
-        return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
+        if self.parts or self.pricing is None:
+            return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
+        return self.pricing.bound
+
+    @property
+    def pricing(self) -> Prices | None:
+        """The prices of the families, while these are found."""
+        return None if self.enumeration is None else self.enumeration.prices
 
     def bounds_told(self) -> str:
         """The bounds of the whole problem, for a person."""

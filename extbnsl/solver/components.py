@@ -21,6 +21,7 @@ from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.incumbents import find_parts
 from extbnsl.proof.pieces import Part, give_up
+from extbnsl.proof.priced import priced_part
 from extbnsl.proof.prove import prove
 from extbnsl.scores.local import LocalScores
 
@@ -103,7 +104,9 @@ def solve_components(
     """
     parts, stopped = commits.standing.parts, survivors.stopped
     if stopped is not None or not parts:
-        parts = find_parts(survivors, found, context)
+        parts = (
+            find_parts(survivors, found, context) if survivors.priced is None else [priced_part(found[0], survivors)[0]]
+        )
         stopped = stopped or context.workers.stop()
     if stopped is None:
         commits.standing.parts = parts

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,25 @@ from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, survivin
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Context
+from extbnsl.proof.guide import may_polish
+from extbnsl.proof.priced import KnownNetworks, priced_part, whole_of
 from extbnsl.scores.local import LocalScores, network_rows
+
+if TYPE_CHECKING:
+    from extbnsl.parents.priced.rounds import Networks
 
 T = TypeVar("T")
 
 VARSETS = "set of variables", "sets of variables"
 
 
-def find_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
-    """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
+def find_survivors(
+    problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits, priced: bool = False
+) -> Survivors:
+    """The families that can win: those of the standing, or from the problem; the standing gets them if complete.
+
+    priced: whether those do that can be in a network cheaper than the best known one.
+    """
     if commits.standing.survivors is not None:
         return commits.standing.survivors
     if isinstance(problem, LocalScores):
@@ -36,7 +46,11 @@ def find_survivors(problem: Data | LocalScores, claim: Claim, context: Context, 
             survivors = without_dominated(all_given(problem, claim), context.workers)
             summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
     else:
-        survivors = counted_families(problem, claim, context, commits)
+        networks = KnownNetworks(context) if priced and may_polish(context.methods) else None
+        survivors = counted_families(problem, claim, context, commits, networks=networks)
+    if survivors.stopped is None and survivors.priced is not None:
+        part, commits.standing.search = priced_part(whole_of(survivors), survivors)
+        commits.standing.parts = [part]
     return commits.keep(survivors) if survivors.stopped is None else survivors
 
 
@@ -61,12 +75,19 @@ def all_given(problem: LocalScores, claim: Claim) -> Survivors:
 
 
 def counted_families(
-    data: Data, claim: Claim, context: Context, commits: Checkpoints[Any], slack: float = 0.0
+    data: Data,
+    claim: Claim,
+    context: Context,
+    commits: Checkpoints[Any],
+    slack: float = 0.0,
+    networks: "Networks | None" = None,
 ) -> Survivors:
-    """The families of the data that can win, or are within the slack, in nats; the standing follows."""
+    """The families of the data that can win, or are within the slack, in nats; the standing follows. networks: see
+    `surviving_families`."""
     with context.stages.stage("scores", size_of(data)) as summary:
         workers, shelf, begun = context.workers, context.shelf, commits.standing.enumeration
-        found = surviving_families(data, claim, Means(workers, shelf, context.observer), begun, commits.follow, slack)
+        means = Means(workers, shelf, context.observer)
+        found = surviving_families(data, claim, means, begun, commits.follow, slack, networks=networks)
         trim_memory()  # counting leaves gaps of megabytes, and the search would take its memory beside them
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
@@ -105,7 +126,7 @@ def _cheapest(survivors: Survivors, reason: str) -> Survivors:
     rows = [np.union1d(np.arange(min(most, own.size)), needed[x : x + 1]) for x, own in enumerate(scores.costs)]
     for x, own in enumerate(scores.costs):
         unjudged[x] = min([unjudged[x], *own[most : most + 1]])
-    return Survivors(scores.only(rows), unjudged, reason, survivors.varsets)
+    return replace(survivors, scores=scores.only(rows), unjudged=unjudged, stopped=reason)
 
 
 def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:

@@ -4,7 +4,7 @@ local scores alone.
 
 from extbnsl.core.events import Observer, ignore
 from extbnsl.machine.workers import Stopped, StopSignal, never
-from extbnsl.parents.components import components
+from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
@@ -28,17 +28,20 @@ def solve(asked: Request, *, observer: Observer = ignore, stop: StopSignal = nev
     """
     with opened(asked, Commits, asked.methods, observer=observer, stop=stop) as run:
         run.commits.commit()
-        survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits)
+        survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits, priced=True)
         solution, stopped = solved(survivors, run.context, run.commits)
         return concluded(run, solution, stopped)
 
 
 def solved(survivors: Survivors, context: Context, commits: Commits) -> tuple[Solution, str | None]:
     """The solution of a problem with these families, and the reason if it had to stop."""
+    from extbnsl.proof.priced import whole_of
     from extbnsl.solver.components import solve_components  # counting, which needs most, goes without its kernels
 
-    put = context.shelf.put
-    if commits.standing.parts:  # those of all components, whatever time there is
+    put, standing = context.shelf.put, commits.standing
+    if len(standing.parts) == 1 or survivors.priced is not None:
+        found: tuple[Component, ...] = (whole_of(survivors),)
+    elif standing.parts:  # those of all components, whatever time there is
         found = components(survivors.scores, put)
     else:
         survivors, found = before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)

@@ -38,7 +38,7 @@ def many_tasks(sizes):
 def bounds(open_, joint, size, task, frames):
     """What the parents of a node cost, and for each candidate that may be added the bound of all with it."""
     cost = between.open_root(open_, joint, size, task, frames)
-    between._bound(0, task, frames, between._space(task))
+    between._bound(0, task, frames, between.space_of(task))
     return cost, frames.bound[0]
 
 
@@ -52,9 +52,9 @@ def bounds_at(x, problem, parents, candidates, complete_to):
     nothing = np.zeros((0, 1), np.uint64), np.zeros(0)
     child = child_of(problem, x)
     order = cells_by_child._order_of(problem.rows)
-    task = cells_by_child.task_of(child, problem, order, nothing, complete_to)
-    frames = cells_by_child._frames(task, 8)
-    cost = cells_by_child._open(*node(parents, candidates, problem.limits.size), task, frames, child, problem)
+    task = cells_by_child.task_of(child, cells_by_child.CellSearches(problem, order, complete_to, None), nothing)
+    frames = cells_by_child.frames_of(task, 8)
+    cost = cells_by_child.open_node(*node(parents, candidates, problem.limits.size), task, frames, child, problem)
     space_of = np.isin(task.variables, list(candidates))
     again, found = bounds(space_of, float(frames.joint[0]), int(frames.size[0]), task, frames)
     assert again == cost

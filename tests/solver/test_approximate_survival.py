@@ -423,7 +423,7 @@ def rewritten(folder, **changes):
 
 
 COUNTERS = dict.fromkeys(("complete_to", "varsets", "families", "parts", "group", "ahead", "filled"), 0)
-COUNTERS |= {"singles": True, "paired": False}
+COUNTERS |= {"singles": True, "paired": False, "pricing": None}
 STORED = {"counters": COUNTERS, "families": [], "arrays": [], "lengths": {}}
 
 

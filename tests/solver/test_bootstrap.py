@@ -353,10 +353,10 @@ def test_where_memory_has_no_room_for_a_copy_of_the_data_their_network_is_there(
 def test_what_is_too_small_for_a_resample_does_not_cost_the_network(monkeypatch, dataset, expected, error):
     real = bootstrap.find_survivors
 
-    def fails(data, *how):
+    def fails(data, *how, **more):
         if data is not dataset:
             raise error
-        return real(data, *how)
+        return real(data, *how, **more)
 
     told = []
     monkeypatch.setattr(bootstrap, "find_survivors", fails)

@@ -1,7 +1,9 @@
 """Kernels of the search child by child for scores with a Dirichlet prior: all parent sets between two.
 
-A node is a parent set P and a set U of candidates that may be added: it stands for all Q with P < Q <= P + U. None of
-these is of interest that costs as much as the cheapest known family inside P, and the slack.
+A node is a parent set P and a set U of candidates that may be added: it stands for all Q with P < Q <= P + U. A family
+is of interest if it costs less than each of its subsets and the slack, and less than its threshold T(Q) = limit + l(Q):
+l(Q) is what Q counts for cuts with multipliers (bounds/multipliers.py). T falls when parents are added, so no Q here is
+of interest that costs as much as T(P), or as the cheapest known family inside P and the slack.
 
 Within a cell j of P (a joint state of it) lie the cells u of P + U; a Q divides j into cells that consist of such u.
 Let c_j be the child's states in j, d_u those in u, r all there are, M(u) = m H(X | u) the misfit of its m records, and
@@ -21,10 +23,11 @@ that are one u in which the child has one state cost ln r at least and are count
 
 The bound of all Q that include a candidate v is the same sum over the cells of P + v, into which v divides those of P.
 One pass over the cells u finds it for all candidates, each of whose states is a column: what u has is added to the
-columns of the states that u has. If it reaches what Q must cost less than, no Q with v is of interest here, and U loses
-v. Then cells u that nothing tells apart any more become one, so that others may reach it. When none does, the search
-branches on the first candidate: U - v, and then P + v, so that all subsets of a parent set come before it. Those come
-first that tell most records apart: without them U is soon hopeless.
+columns of the states that u has. Of most cells nothing counts but the child's one state: for these it is a bit that is
+set. If it reaches what Q must cost less than, T(P + v) for one, no Q with v is of interest here, and U loses v. Then
+cells u that nothing tells apart any more become one, so that others may reach it. When none does, the search branches
+on the first candidate: U - v, and then P + v, so that all subsets of a parent set come before it. Those come first that
+tell most records apart: without them U is soon hopeless.
 
 **D(u).** The log probability of u by a prior a for each state of the parents, a / r for each of the child, is unimodal
 in a (Levin and Reeds 1977, *Compound multinomial likelihood functions are unimodal*, Annals of Statistics 5). Its
@@ -49,54 +52,68 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import assign, flip, popcount, u64
+from extbnsl.kernels.bits import assign, flip, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.hashing import extended, first_slot, hashed, next_slot, spread
 from extbnsl.parents.best_score import first_inside, scratch
-from extbnsl.parents.exhaustive.cell_frames import ALONE, CORRECTED, COUNTS, LINE, PLAIN, ROW, SEEN, UNEXPLAINED
+from extbnsl.parents.exhaustive.cell_frames import ALONE, CORRECTED, COUNTS, PLAIN, ROW, SEEN, UNEXPLAINED
+from extbnsl.parents.priced.cuts import count_root, count_with, inherit
 from extbnsl.scores.formula import SPREAD, TABLES
 
 OVER, FULL, CROWDED = range(3)  # why a search has returned: it is over; no room for families, or for cells
 OWN, JOINT, OWN_SLOPE, JOINT_SLOPE = range(4)  # tables of a prior, by a number of records
 HALVINGS = 12  # of a prior until its slope is to be non-negative; else nothing is said of a cell
-MOST_BITS = 31  # of the child's states; the last ones share a bit, so that they count as one
 MOST_WORTH = 1 << 29  # what a cell is worth at most in whole numbers, so that sums of a few are no larger than int32
 STEEP = 1e-9  # a slope that is certainly not negative
 
 
 class CellSpace(NamedTuple):
     """Working space: slots (2 d,) int64 of a hash table, zero between uses; place, cell (d,), counts (d, r) int64 of
-    cells; added (4, columns) int32, total, source (columns,) int64 of columns; tally (most states, r), inside (most
-    states,) int64 of a candidate's states; mask (w,) uint64."""
+    cells; fresh (d,) int64: cells to be weighed; present (r, w) uint64: in which columns a state of the child is;
+    alone, corrected, unexplained, states, plain (64 w,) int32, total (64 w,) int64 of columns; tally (most states, r),
+    inside (most states,) int64 of a candidate's states; mask (w,) uint64; times (m,) int64, zero between uses."""
 
     slots: NDArray[np.int64]
     place: NDArray[np.int64]
     cell: NDArray[np.int64]
     counts: NDArray[np.int64]
-    added: NDArray[np.int32]
+    fresh: NDArray[np.int64]
+    present: NDArray[np.uint64]
+    alone: NDArray[np.int32]
+    corrected: NDArray[np.int32]
+    unexplained: NDArray[np.int32]
+    states: NDArray[np.int32]
+    plain: NDArray[np.int32]
     total: NDArray[np.int64]
-    source: NDArray[np.int64]
     tally: NDArray[np.int64]
     inside: NDArray[np.int64]
     mask: NDArray[np.uint64]
+    times: NDArray[np.int64]
 
 
 @inlined
-def _space(task):
+def space_of(task):
     """Space for the rows of a task."""
     d, m = task.states.size, task.arities.size
-    columns = max(1, task.masks.shape[1])
+    words = task.bits.shape[1]
+    columns = 64 * words
     return CellSpace(
         np.zeros(2 * d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros((d, task.arity), np.int64),
-        np.zeros((4, columns), np.int32),
-        np.zeros(columns, np.int64),
+        np.zeros(d, np.int64),
+        np.zeros((task.arity, words), np.uint64),
+        np.zeros(columns, np.int32),
+        np.zeros(columns, np.int32),
+        np.zeros(columns, np.int32),
+        np.zeros(columns, np.int32),
+        np.zeros(columns, np.int32),
         np.zeros(columns, np.int64),
         np.zeros((task.arities.max() if m else 1, task.arity), np.int64),
         np.zeros(task.arities.max() if m else 1, np.int64),
-        np.zeros(task.own.shape[1], np.uint64),
+        np.zeros(words, np.uint64),
+        np.zeros(m, np.int64),
     )
 
 
@@ -155,26 +172,26 @@ def _whole(nats, task):
 
 
 @inner
-def _weigh(at, task, frames):
-    """Find what those cells u of a node are worth of which nothing is `seen`."""
+def _weigh(at, count, task, frames, fresh):
+    """Find what those cells u of a node are worth that are among the first ones of `fresh`."""
     cells, mlogm, each = frames.cell, task.mlogm, math.log(task.arity)
-    joint, fixed, start = frames.prior[at], task.form.kind == TABLES, frames.start[at]
+    joint, fixed, behind = frames.prior[at], task.form.kind == TABLES, frames.start[at] + frames.cells[at]
     table = 0 if fixed else _tables_of(joint, 1, task, frames)
-    for u in range(start, start + frames.cells[at]):
-        cell = cells[u]
+    for i in range(count):
+        cell = cells[fresh[i]]
         counts = cell[COUNTS:]
-        if cell[SEEN]:
+        if fresh[i] >= behind or cell[SEEN]:  # another cell, or none, has come to lie there
             continue
-        records, states, bits, apart = np.int64(0), 0, 0, 0.0
+        records, states, last, apart = np.int64(0), 0, 0, 0.0
         for k in range(task.arity):
             if counts[k]:
                 records += counts[k]
                 states += 1
-                bits |= 1 << min(k, MOST_BITS - 1)
+                last = k
                 apart += mlogm[counts[k]]
-        cell[SEEN] = bits
+        cell[SEEN] = 1
         if states == 1 and not fixed:
-            cell[ALONE] = PLAIN
+            cell[ALONE], cell[CORRECTED] = PLAIN, last
             continue
         misfit = max(0.0, mlogm[records] - apart)
         if fixed:
@@ -228,99 +245,133 @@ def _merge(source, at, task, frames, space):
         if frames.open[at, v]:
             for q in range(mask.size):
                 mask[q] |= task.own[v, q]
-    low, kept, groups = origin, start, 0
+    low, kept, groups, used, joined = origin, start, 0, 0, 0
     frames.pure[at] = frames.pure[source]
     for j in range(frames.groups[source]):
         high, first = frames.end[origin + j], kept
         for u in range(low, high):
-            key = u64(j + 1)
+            key = u64(1)
             for q in range(mask.size):
                 key = extended(key, bits[cells[u, ROW], q] & mask[q])
             slot = first_slot(spread(key), slots)
             other = slots[slot] - 1
-            while other >= 0 and (other < first or not _meet(cells[u, ROW], cells[other, ROW], bits, mask)):
+            while other >= 0 and not _meet(cells[u, ROW], cells[other, ROW], bits, mask):
                 slot = next_slot(slot, slots)
                 other = slots[slot] - 1
             if other >= 0:
                 for k in range(COUNTS, COUNTS + arity):
                     cells[other, k] += cells[u, k]
+                if cells[other, SEEN]:
+                    space.fresh[joined] = other
+                    joined += 1
                 cells[other, SEEN] = 0
                 continue
             if kept != u:
                 assign(cells[kept], cells[u])
-            place[kept - start] = slot
+            place[used] = slot
             slots[slot] = kept + 1
+            used += 1
             kept += 1
         low = high
+        for i in range(used):
+            slots[place[i]] = 0
+        used = 0
         if kept == first + 1 and _is_whole(cells[first], task):
-            slots[place[first - start]] = 0
             frames.pure[at] += 1
             kept = first
         else:
             frames.end[start + groups] = kept
             groups += 1
     frames.groups[at] = groups
-    for u in range(start, kept):
-        slots[place[u - start]] = 0
     merged = kept - start < frames.cells[source]
     frames.cells[at] = kept - start
-    if merged:
-        _weigh(at, task, frames)
+    _weigh(at, joined, task, frames, space.fresh)
     return merged
 
 
 @inner
-def _add_up(low, high, cells, sheet, columns, mask, added):
-    """What each column of a sheet gets from cells low <= u < high of one cell j: the largest of ALONE and of CORRECTED,
-    the sum of UNEXPLAINED, and the child's states."""
-    for u in range(low, high):
-        states, alone, line = cells[u, SEEN], cells[u, ALONE], sheet + cells[u, LINE] * columns
-        own = mask[line : line + columns]  # so that no index may be negative, which the compiler would look for
-        if alone == PLAIN:
-            for c in range(columns):
-                added[3, c] |= states & np.int32(own[c])
-        else:
-            corrected, misfit = cells[u, CORRECTED], cells[u, UNEXPLAINED]
-            for c in range(columns):
-                inside = np.int32(own[c])
-                added[0, c] = max(added[0, c], alone & inside)
-                added[1, c] = max(added[1, c], corrected & inside)
-                added[2, c] += misfit & inside
-                added[3, c] |= states & inside
+def _add_up(alone, corrected, misfit, own, to_alone, to_corrected, to_unexplained):
+    """Add what a cell is worth to its columns, of which `own` is -1; of others it is 0."""
+    for c in range(own.size):
+        inside = np.int32(own[c])
+        to_alone[c] = max(to_alone[c], alone & inside)
+        to_corrected[c] = max(to_corrected[c], corrected & inside)
+        to_unexplained[c] += misfit & inside
+
+
+@inner
+def _count_states(present, first, states):
+    """Add to each column how many of the child's states are there, from word `first` on."""
+    for k in range(len(present)):
+        for q in range(first, present.shape[1]):
+            word = present[k, q]
+            own = states[64 * q : 64 * q + 64]
+            for b in range(64):
+                own[b] += np.int32((word >> u64(b)) & u64(1))
 
 
 @inner
 def _bound(at, task, frames, space):
     """Find the bound of all Q of a node with each of the open candidates; see the module."""
-    added, total, columns, start = space.added, space.total, frames.columns[at], frames.start[at]
-    each = np.int32(math.floor(math.log(task.arity) * task.scale))
-    for c in range(columns):
-        total[c] = 0
-    low = start
+    cells, marks, present, total = frames.cell, task.bits, space.present, space.total
+    begin, columns, low = 0, task.first[-1], frames.start[at]
+    while begin < task.arities.size and not frames.open[at, begin]:
+        begin += 1
+    begin = task.first[begin]  # the first column of an open candidate
+    first, each = begin >> 6, np.int32(math.floor(math.log(task.arity) * task.scale))
+    alone, corrected, unexplained = (
+        space.alone[begin:columns],
+        space.corrected[begin:columns],
+        space.unexplained[begin:columns],
+    )
+    for c in range(64 * first, total.size):
+        total[c] = space.plain[c] = 0
     for j in range(frames.groups[at]):
-        high = frames.end[start + j]
-        for i in range(4):
-            for c in range(columns):
-                added[i, c] = 0
-        _add_up(low, high, frames.cell, frames.sheet[at], columns, frames.mask, added)
-        for c in range(columns):
-            states = np.int32(popcount(u64(added[3, c])))
-            total[c] += max(states * each + added[0, c], added[2, c] + added[1, c])
+        high, several = frames.end[frames.start[at] + j], False
+        for k in range(len(present)):
+            for q in range(first, marks.shape[1]):
+                present[k, q] = u64(0)
+        for u in range(low, high):
+            row = marks[cells[u, ROW]]
+            if cells[u, ALONE] == PLAIN:
+                own = present[cells[u, CORRECTED]]
+                for q in range(first, row.size):
+                    own[q] |= row[q]
+                continue
+            if not several:
+                several = True
+                for c in range(alone.size):
+                    alone[c] = corrected[c] = unexplained[c] = 0
+            for k in range(len(present)):
+                if cells[u, COUNTS + k]:
+                    for q in range(first, row.size):
+                        present[k, q] |= row[q]
+            own = task.masks[cells[u, ROW]][begin:]
+            _add_up(cells[u, ALONE], cells[u, CORRECTED], cells[u, UNEXPLAINED], own, alone, corrected, unexplained)
         low = high
+        if not several:
+            _count_states(present, first, space.plain)
+            continue
+        for c in range(64 * first, total.size):
+            space.states[c] = 0
+        _count_states(present, first, space.states)
+        states, own = space.states[begin:columns], total[begin:columns]
+        for c in range(alone.size):
+            own[c] += max(states[c] * each + alone[c], unexplained[c] + corrected[c])
     known = frames.pure[at] * math.log(task.arity)
     for v in range(task.arities.size):
         if frames.open[at, v]:
             found = 0
-            for c in range(frames.column[at, v], frames.column[at, v] + task.arities[v]):
-                found += total[c]
+            for c in range(task.first[v], task.first[v + 1]):
+                found += total[c] + np.int64(space.plain[c]) * each
             frames.bound[at, v] = known + found / task.scale
     frames.stale[at] = False
 
 
 @inlined
-def _limit(at, task, frames):
-    """What a Q of a node costs less than if it is of interest."""
-    return frames.best[at] + task.slack + task.margin
+def _limits(at, task, frames):
+    """What a Q of a node costs less than if it is of interest: by the families inside P, and by l(P)."""
+    return frames.best[at] + task.slack + task.margin, task.limit + frames.counted[at] + task.margin
 
 
 @inner
@@ -329,10 +380,10 @@ def _narrowed(at, task, frames, space):
     while True:
         if frames.stale[at]:
             _bound(at, task, frames, space)
-        chosen, limit, closed = -1, _limit(at, task, frames), False
+        (cheapest, limit), chosen, closed = _limits(at, task, frames), -1, False
         for v in range(task.arities.size):
             if frames.open[at, v]:
-                if frames.bound[at, v] >= limit:
+                if frames.bound[at, v] >= min(cheapest, limit - frames.gain[at, v]):
                     frames.open[at, v] = False
                     frames.left[at] -= 1
                     closed = True
@@ -358,13 +409,20 @@ def _prior_of(at, task, frames):
 
 @inner
 def _exact(at, task, frames, space):
-    """What P costs, from all rows."""
-    slots, place, cell, d, found = space.slots, space.place, space.cell, task.states.size, 0
+    """What P costs."""
     for q in range(space.mask.size):
         space.mask[q] = u64(0)
         for i in range(1, at + 1):
             if frames.path[i] >= 0:
                 space.mask[q] |= task.own[frames.path[i], q]
+    return cost_of_cells(divide(task, frames, space), frames.joint[at], space.counts, task, frames)
+
+
+@inner
+def divide(task, frames, space):
+    """Divide all rows by the bits of the mask and the root's parents: `cell` is that of each row, `counts` its records
+    by the child's states; returns how many cells there are."""
+    slots, place, cell, d, found = space.slots, space.place, space.cell, task.states.size, 0
     for i in range(d):
         key = spread(u64(frames.base[i] + 1))
         for q in range(space.mask.size):
@@ -382,13 +440,34 @@ def _exact(at, task, frames, space):
         else:
             cell[i] = cell[other]
         space.counts[cell[i], task.states[i]] += task.weights[i]
-    cost, joint = 0.0, frames.joint[at] if task.form.kind == SPREAD else float(found)
     for j in range(found):
         slots[place[j]] = 0
+    return found
+
+
+@inner
+def cost_of_cells(cells, states, counts, task, frames):
+    """What the first cells of these counts (.., r), some of which may be empty, cost together if the parents have so
+    many joint states."""
+    cost, table, joint, r = 0.0, 0, states, task.arity
+    if task.form.kind == TABLES:
+        own, each = task.form.own[task.of_arity], task.form.joint
+    else:
+        if task.form.kind != SPREAD:
+            joint = 0.0
+            for j in range(cells):
+                joint += counts[j].any()
+        table = _tables_of(joint, 1, task, frames)
+        own, each = frames.known[table, OWN], frames.known[table, JOINT]
+    for j in range(cells):
         records = np.int64(0)
-        for k in range(task.arity):
-            records += space.counts[j, k]
-        cost += _cost_of(space.counts[j], records, joint, task, frames)
+        for k in range(r):
+            records += counts[j, k]
+        if task.form.kind != TABLES and records > frames.filled[table]:
+            _tables_of(joint, records, task, frames)
+        cost += own[records]
+        for k in range(r):
+            cost -= each[counts[j, k]]
     return cost
 
 
@@ -421,54 +500,15 @@ def _cost_at_least(at, task, frames, space):
 
 
 @inner
-def _give_sheet(at, task, frames, space):
-    """Give node at + 1, whose cells have lines of the sheet of node `at`, that sheet; or a new one, where most columns
-    of that are of candidates that are not open."""
-    needed, after, source = 0, at + 1, space.source
-    for v in range(task.arities.size):
-        frames.column[after, v] = frames.column[at, v]
-        if frames.open[after, v]:
-            needed += task.arities[v]
-    frames.sheet[after], frames.columns[after], frames.behind[after] = (
-        frames.sheet[at],
-        frames.columns[at],
-        frames.behind[at],
-    )
-    if 2 * needed > frames.columns[at]:
-        return
-    kept = 0
-    for v in range(task.arities.size):
-        if frames.open[after, v]:
-            frames.column[after, v] = kept
-            for c in range(task.arities[v]):
-                source[kept] = frames.column[at, v] + c
-                kept += 1
-    to, sheet, columns = frames.behind[at], frames.sheet[at], frames.columns[at]
-    frames.sheet[after], frames.columns[after] = to, kept
-    for u in range(frames.start[after], frames.start[after] + frames.cells[after]):
-        line = sheet + frames.cell[u, LINE] * columns
-        frames.cell[u, LINE] = u - frames.start[after]
-        for c in range(kept):
-            frames.mask[to + c] = frames.mask[line + source[c]]
-        to += kept
-    frames.behind[after] = to
-
-
-@inner
 def _leave_out(at, v, task, frames, space):
     """Make node at + 1 of node `at`: the same parents, without candidate v."""
     after = at + 1
     for k in range(task.arities.size):
         frames.open[after, k] = frames.open[at, k] and k != v
         frames.bound[after, k] = frames.bound[at, k]
-        frames.column[after, k] = frames.column[at, k]
     frames.left[after], frames.size[after], frames.path[after] = frames.left[at] - 1, frames.size[at], -1
     frames.joint[after], frames.prior[after], frames.best[after] = frames.joint[at], frames.prior[at], frames.best[at]
-    frames.sheet[after], frames.columns[after], frames.behind[after] = (
-        frames.sheet[at],
-        frames.columns[at],
-        frames.behind[at],
-    )
+    inherit(at, frames)
     frames.start[after], frames.chosen[after] = frames.start[at] + frames.cells[at], -1
     frames.stale[after] = _merge(at, after, task, frames, space)
 
@@ -480,9 +520,11 @@ def _enter(at, v, task, frames, space):
     to = frames.start[after] = start + frames.cells[at]
     for k in range(task.arities.size):
         frames.open[after, k] = frames.open[at, k] and k != v
+    inherit(at, frames)
+    count_with(after, v, task.cuts, frames, space.times)
     frames.left[after], frames.size[after], frames.path[after] = frames.left[at] - 1, frames.size[at] + 1, v
     frames.joint[after], frames.stale[after], frames.chosen[after] = frames.joint[at] * task.arities[v], True, -1
-    cells, pure, groups, low = frames.cell, frames.pure[at], 0, start
+    cells, pure, groups, low, fresh = frames.cell, frames.pure[at], 0, start, 0
     for j in range(frames.groups[at]):
         high = frames.end[start + j]
         for s in range(task.arities[v]):
@@ -509,13 +551,14 @@ def _enter(at, v, task, frames, space):
             if inside[s] >= 0:
                 assign(cells[inside[s]], cells[u])
                 if cells[u, ALONE] != PLAIN:
-                    cells[inside[s], SEEN] = 0  # so that it is weighed
+                    cells[inside[s], SEEN] = 0
+                    space.fresh[fresh] = inside[s]
+                    fresh += 1
                 inside[s] += 1
         low = high
     frames.pure[after], frames.groups[after], frames.cells[after] = pure, groups, to - frames.start[after]
     frames.prior[after] = _prior_of(after, task, frames)
-    _weigh(after, task, frames)
-    _give_sheet(at, task, frames, space)
+    _weigh(after, fresh, task, frames, space.fresh)
 
 
 @njit
@@ -523,30 +566,24 @@ def open_root(open_, joint, size, task, frames):
     """Put parents on the stack, of which so many were added and which have so many joint states, and the candidates
     that are open; returns what they cost."""
     open_, task, frames = borrowed((open_, task, frames))
-    space, d, m, cells = _space(task), task.states.size, task.arities.size, frames.cell
+    space, d, m, cells = space_of(task), task.states.size, task.arities.size, frames.cell
     frames.start[0], frames.pure[0], frames.left[0] = 0, 0, 0
-    frames.size[0], frames.joint[0], frames.stale[0], frames.top[0], columns = size, joint, True, 0, 0
+    frames.size[0], frames.joint[0], frames.stale[0], frames.top[0] = size, joint, True, 0
     frames.path[0] = frames.chosen[0] = -1
+    count_root(task.cuts, frames, space.times)
     for v in range(m):
-        frames.open[0, v], frames.column[0, v] = open_[v], columns
+        frames.open[0, v] = open_[v]
         frames.left[0] += open_[v]
-        for c in range(task.first[v], task.first[v + 1] if open_[v] else task.first[v]):
-            space.source[columns] = c
-            columns += 1
-    frames.sheet[0], frames.columns[0], frames.behind[0] = 0, columns, d * columns
-    for i in range(d):
-        for c in range(columns):
-            frames.mask[i * columns + c] = task.masks[i, space.source[c]]
     for to in range(d):
         i = frames.rows[to]
         for k in range(COUNTS + task.arity):
             cells[to, k] = 0
-        cells[to, ROW], cells[to, LINE], cells[to, COUNTS + task.states[i]] = i, i, task.weights[i]
+        cells[to, ROW], cells[to, COUNTS + task.states[i]], space.fresh[to] = i, task.weights[i], to
         frames.end[frames.base[i]] = to + 1
     frames.groups[0], frames.cells[0] = frames.base.max() + 1, d
     frames.prior[0] = _prior_of(0, task, frames)
+    _weigh(0, d, task, frames, space.fresh)
     _merge(0, 0, task, frames, space)
-    _weigh(0, task, frames)
     cost = frames.best[0] = _exact(0, task, frames, space)
     inside = first_inside(0, frames.varset, np.int64(0), task.tables.width[0], task.tables, scratch(task.tables))
     if inside >= 0:
@@ -572,15 +609,15 @@ def _replacing(most, varset, varsets, costs, written):
 def search_between(task, frames, halt, found, handed):
     """Go on until all parent sets of the task are judged, there is no room left, or `halt` is set.
 
-    found: varsets (f, bytes) uint8 and costs (f,) of families of interest, as far as is known. handed (h, 2, bytes)
-    uint8: P and U of nodes that are handed over. Returns why it has, how many of each were found, and how many nodes
-    were made.
+    found: varsets (f, bytes) uint8 and costs (f,) of families of interest, as far as is known. handed: P and U (h, 2,
+    bytes) uint8 of nodes that are handed over, and the least (h,) that a Q of each costs, less l(Q). Returns why it
+    has, how many of each were found, and how many nodes were made.
     """
     task, frames, halt, found, handed = borrowed((task, frames, halt, found, handed))
-    varsets, costs = found
-    space, rows = _space(task), scratch(task.tables)
+    (varsets, costs), (nodes, reduced) = found, handed
+    space, rows = space_of(task), scratch(task.tables)
     width, written, passed, made, varset = task.tables.width[0], 0, 0, 0, frames.varset
-    while frames.top[0] >= 0 and written < costs.size and passed < len(handed) and not halt[0]:
+    while frames.top[0] >= 0 and written < costs.size and passed < reduced.size and not halt[0]:
         top = frames.top[0]
         if frames.start[top] + 2 * frames.cells[top] > len(frames.cell):
             return CROWDED, written, passed, made
@@ -608,14 +645,14 @@ def search_between(task, frames, halt, found, handed):
             best = min(best, task.tables.costs[inside])
         frames.best[after] = best
         if frames.size[after] > task.fewest:
-            limit = _limit(after, task, frames)
+            limit = min(_limits(after, task, frames))
             cost = _cost_at_least(after, task, frames, space)
             if cost < limit:
                 best = min(best, _replacing(cost - task.slack, varset, varsets, costs, written))
                 if cost < best + task.slack:
                     cost = _exact(after, task, frames, space)
                     best = min(best, _replacing(cost - task.slack, varset, varsets, costs, written))
-                    if cost < best + task.slack:
+                    if cost < best + task.slack and cost < limit:
                         for q in range(varset.size):
                             varsets[written, q] = varset[q]
                         costs[written] = cost
@@ -626,10 +663,11 @@ def search_between(task, frames, halt, found, handed):
             frames.top[0] = after
             continue
         for q in range(varset.size):
-            handed[passed, 0, q], handed[passed, 1, q] = varset[q], 0
+            nodes[passed, 0, q], nodes[passed, 1, q] = varset[q], 0
         for k in range(task.arities.size):
             if frames.open[after, k]:
-                flip(handed[passed, 1], task.variables[k])
+                flip(nodes[passed, 1], task.variables[k])
+        reduced[passed] = frames.bound[top, v] - frames.counted[after]
         passed += 1
         flip(varset, task.variables[v])
     return (OVER if frames.top[0] < 0 else FULL), written, passed, made

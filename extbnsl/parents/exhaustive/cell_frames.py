@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.parents.priced.cuts import CutsOfChild
 from extbnsl.scores.formula import Formula
 
-ROW, LINE, SEEN, ALONE, CORRECTED, UNEXPLAINED, COUNTS = range(7)  # columns of cells u, the last ones by state
-PLAIN = -1  # what is `ALONE` of a cell of which nothing but the states counts
+ROW, SEEN, ALONE, CORRECTED, UNEXPLAINED, COUNTS = range(6)  # columns of cells u, the last ones by state
+PLAIN = -1  # what is `ALONE` of a cell of which nothing counts but the child's one state, which is its `CORRECTED`
 
 
 class CellTask(NamedTuple):
@@ -18,11 +19,12 @@ class CellTask(NamedTuple):
 
     codes (m, d): the candidates' states in the d distinct rows; arities (m,) int64; by_arity (m,) int64: the candidates
     by ascending arity; first (m + 1,) int64: where the columns of each begin; masks (d, columns) int8: -1 where the row
-    has the state of the column, else 0; bits (d, w) uint64: the rows, and own (m, w) which of their bits tell each
-    candidate; variables (m,): their numbers in varsets. states, weights (d,) int64: the child's, and the records. form:
-    the score, and of_arity the child's class in it. mlogm (N + 1,). scale: whole numbers per nat. margin: what rounding
-    may do, and slack: how much more a family of interest may cost than its subsets, in nats. deepest: nodes of so many
-    added parents are handed over, not entered. tables: BestScore of the child over families known before.
+    has the state of the column, else 0; bits (d, w) uint64: the same as bits, and own (m, w) which of them are each
+    candidate's; variables (m,): their numbers in varsets. states, weights (d,) int64: the child's, and the records.
+    form: the score, and of_arity the child's class in it. mlogm (N + 1,). scale: whole numbers per nat. margin: what
+    rounding may do, and slack: how much more a family of interest may cost than its subsets, in nats. deepest: nodes of
+    so many added parents are handed over, not entered. limit: what a family of interest costs less than, without what
+    it counts for cuts, in nats. tables: BestScore of the child over families known before.
     """
 
     codes: NDArray[Any]
@@ -45,26 +47,24 @@ class CellTask(NamedTuple):
     margin: float
     slack: float
     deepest: int
+    limit: float
+    cuts: CutsOfChild
     tables: Any
 
 
 class CellFrames(NamedTuple):
     """A stack of nodes, and where their cells lie: those of each node behind those of the one before.
 
-    cell (a, 6 + r) int32, of cells u: ROW, one of its rows; LINE of the sheet; SEEN, the bits of the child's states,
-    0 while it is to be weighed; ALONE, CORRECTED, UNEXPLAINED: D(u) - d_u ln r, D(u) - M(u) and M(u) in whole
-    numbers; and from COUNTS on its records by the child's states. end (a,) int64: where the cells j end.
-
-    A sheet has a line for each cell u of the node that it was made for, and a column for each state of the candidates
-    that were open there: -1 where the cell has the state, else 0. All sheets lie in mask () int8.
+    cell (a, 5 + r) int32, of cells u: ROW, one of its rows; SEEN, 0 while it is to be weighed; ALONE, CORRECTED,
+    UNEXPLAINED: D(u) - d_u ln r, D(u) - M(u) and M(u) in whole numbers; and from COUNTS on its records by the child's
+    states. end (a,) int64: where the cells j end.
 
     Of nodes: start, cells, groups (k,) int64: where its cells u begin, how many they are, and how many j; pure (k,):
-    how many j of one state of the child there are besides. sheet, columns, behind (k,): where its sheet begins, how
-    many columns that has, and where the next one may begin; column (k, m): the first one of each candidate. open (k,
-    m) bool: whether a candidate may be added; left (k,): how many may; bound (k, m): the bound of all Q with it, in
-    nats; stale (k,) bool: whether that is to be found anew. size (k,): the parents that were added; path (k,): the
-    last of them; joint (k,) float64: joint states of the parents; prior (k,): those that a Q has at least; best (k,):
-    the cheapest known family inside.
+    how many j of one state of the child there are besides. open (k, m) bool: whether a candidate may be added; left
+    (k,): how many may; bound (k, m): the bound of all Q with it, in nats; stale (k,) bool: whether that is to be found
+    anew. size (k,): the parents that were added; path (k,): the last of them; joint (k,) float64: joint states of the
+    parents; prior (k,): those that a Q has at least; best (k,): the cheapest known family inside; counted (k,): l(P);
+    gain (k, m): l(P) - l(P + v) of open candidates; there (k, c) bool: whether P has no member of a cluster.
 
     base (d,) int64: the joint states of the root's parents in each row, and rows (d,) in their order. varset (bytes,)
     uint8: the parents of the top node; top (1,) its place. priors, filled (p,), known (p, 4, N + 1): by joint states,
@@ -72,15 +72,10 @@ class CellFrames(NamedTuple):
     """
 
     cell: NDArray[np.int32]
-    mask: NDArray[np.int8]
     end: NDArray[np.int64]
     start: NDArray[np.int64]
     cells: NDArray[np.int64]
     groups: NDArray[np.int64]
-    sheet: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    behind: NDArray[np.int64]
-    column: NDArray[np.int64]
     open: NDArray[np.bool_]
     left: NDArray[np.int64]
     bound: NDArray[np.float64]
@@ -89,6 +84,9 @@ class CellFrames(NamedTuple):
     joint: NDArray[np.float64]
     prior: NDArray[np.float64]
     best: NDArray[np.float64]
+    counted: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    there: NDArray[np.bool_]
     path: NDArray[np.int64]
     chosen: NDArray[np.int64]
     size: NDArray[np.int64]

@@ -17,7 +17,8 @@ all are judged, those that are left add least to the gap.
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,15 @@ from numpy.typing import NDArray
 from extbnsl.kernels.varsets import as_varsets, sizes, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import as_bytes, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.between import CROWDED, OVER, open_root, search_between
+from extbnsl.parents.exhaustive.between import CROWDED, FULL, OVER, open_root, search_between
 from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
 from extbnsl.parents.exhaustive.cell_frames import COUNTS, CellFrames, CellTask
 from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
+from extbnsl.parents.priced.cuts import cuts_of_child
+from extbnsl.parents.priced.prices import Prices, reduced_costs
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import TABLES
@@ -40,6 +43,7 @@ FEW = 2_000_000  # varsets that are counted by level whatever follows: some seco
 MANY = 30_000_000  # varsets left that are too many to be counted by level
 PARTS_OF_CHILD = 64  # of a child's search, about
 DEEP_VARIABLES = 64  # up to so many candidates, the first two levels of the tree hand their nodes over, else the first
+ANY_NUMBER = 1 << 60  # of families: more than any search finds
 ROOM = 4096  # families that a search hands over at a time
 HANDED = 256  # nodes that it does
 PRIORS = 64  # whose tables are kept, unless they take more than
@@ -55,23 +59,10 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     `found` holds the wanted families of all parent sets of at most `found.complete_to` variables. Stopped, with a
     warning, if that needs more memory than the shelf has, on which the families lie.
     """
-    assert problem.form is not None, "a score of cells"
-    assert problem.form.by_cells, "a score with a Dirichlet prior"
-    workers = means.workers
-    check_room(_needed_bytes(problem, found, workers.threads), means)
     if not found.children:
-        found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
-    order = workers.run(_order_of, problem.rows)
-    parts = list(workers.spread(parts_of, _searches(problem, found, order, workers), AHEAD * workers.threads))
-    children = int((problem.limits >= 0).sum())
-    results = workers.spread(search_part, _arguments(problem, found, order, parts, workers), AHEAD * workers.threads)
-    for own in parts:
-        judged = children - len(found.children)
-        for known in parts_judged(found, results, len(own), problem.slack, means):
-            found, share = known, known.parts / len(own)
-            means.observer(children_judged(judged + share, children, f"child {judged + 1} of {children}"))
-            yield found
-        found = replace(found, children=found.children[1:], parts=0, pairs=None)
+        found = replace(found, children=dearest_first(problem, found), paired=True, parts=0, pairs=None)
+    for known in children_searched(searches_of(problem, found, means), found, means):
+        found = known
         if found.children:
             yield found
     yield replace(found, complete_to=int(problem.limits.max()), paired=False, done=True)
@@ -88,7 +79,7 @@ def levels_worthwhile(problem: CountingProblem) -> int | None:
     return max(few, default=0)
 
 
-def _dearest_first(problem: CountingProblem, found: Enumeration) -> tuple[Child, ...]:
+def dearest_first(problem: CountingProblem, found: Enumeration) -> tuple[Child, ...]:
     """The children in the order in which they are judged: by what the cheapest family known of each costs."""
     children = np.flatnonzero(problem.limits >= 0).tolist()
     children.sort(key=lambda x: found.costs[x][0] if found.costs[x].size else math.inf, reverse=True)
@@ -107,38 +98,101 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     return threads * (cells + 2 * d * columns + tables) + (2 * threads + 2) * (families + d * (columns + n))
 
 
+@dataclass(frozen=True)
+class CellSearches:
+    """What the searches of all children have in common.
+
+    problem: whose children they are.
+    order (n,) int64: in which candidates are decided.
+    complete_to: the families of so many parents at most are known.
+    prices: if nothing is wanted but what costs little by them.
+    """
+
+    problem: CountingProblem
+    order: NDArray[np.int64]
+    complete_to: int
+    prices: Prices | None
+
+    def known(self, child: Child, found: Enumeration) -> Families:
+        """The families of a child that all parts of its search are compared with: those of the levels, so that the
+        parts are the same for whoever goes on after some of them."""
+        parents, costs = found.parents[child.index], found.costs[child.index]
+        before = sizes(parents) <= self.complete_to
+        return parents[before], costs[before]
+
+
+def searches_of(problem: CountingProblem, found: Enumeration, means: Means) -> CellSearches:
+    """The searches of the children from where an enumeration is. Raises Stopped where memory is short."""
+    assert problem.form is not None, "a score of cells"
+    assert problem.form.by_cells, "a score with a Dirichlet prior"
+    check_room(_needed_bytes(problem, found, means.workers.threads), means)
+    return CellSearches(problem, means.workers.run(_order_of, problem.rows), found.complete_to, found.prices)
+
+
+def children_searched(searches: CellSearches, found: Enumeration, means: Means) -> Iterator[Enumeration]:
+    """`found` with ever more parts of the search of its first child, and ever fewer children."""
+    workers, children = means.workers, int((searches.problem.limits >= 0).sum())
+    begun = ((child, searches, searches.known(child, found), workers.halt) for child in found.children)
+    parts = list(workers.spread(parts_of, begun, AHEAD * workers.threads))
+    if found.prices is not None:
+        found = replace(found, prices=_with_open(found.prices, found.children, parts))
+    told = "" if found.prices is None else found.prices.told
+    results = workers.spread(search_part, _arguments(searches, found, parts, workers), AHEAD * workers.threads)
+    for own in parts:
+        judged, size = children - len(found.children), len(own.nodes)
+        for known in parts_judged(found, results, size, searches.problem.slack, means):
+            found, share = known, known.parts / size
+            means.observer(children_judged(judged + share, children, f"{told}child {judged + 1} of {children}"))
+            yield found
+        found = _without_first(found)
+        yield found
+
+
 Nodes = NDArray[np.uint64]  # (k, 2, words): of each node its parents, and the candidates that may be added
 
 
-def _searches(
-    problem: CountingProblem, found: Enumeration, order: NDArray[np.int64], workers: Workers
-) -> Iterator[tuple]:
-    """Of each child that is left what `parts_of` takes."""
-    for child in found.children:
-        yield child, problem, order, _known(child, found), found.complete_to, workers.halt
+class Parts(NamedTuple):
+    """The parts of a child's search: the nodes of each, and what c' is at least of all families of each but the first,
+    (k,) float64 in nats."""
+
+    nodes: list[Nodes]
+    least: NDArray[np.float64]
 
 
-def _known(child: Child, found: Enumeration) -> Families:
-    """The families of a child that all its parts are compared with: those of the levels."""
-    parents, costs = found.parents[child.index], found.costs[child.index]
-    before = sizes(parents) <= found.complete_to
-    return parents[before], costs[before]
+class Searched(NamedTuple):
+    """What a search has found, the nodes that it hands over, and what c' is at least in each of these, (k,) float64."""
+
+    found: Found
+    handed: Nodes
+    least: NDArray[np.float64]
 
 
-def _arguments(
-    problem: CountingProblem,
-    found: Enumeration,
-    order: NDArray[np.int64],
-    parts: list[list[Nodes]],
-    workers: Workers,
-) -> Iterator[tuple]:
+def _with_open(prices: Prices, children: tuple[Child, ...], parts: list[Parts]) -> Prices:
+    """The prices with what is shown of children whose search has not begun."""
+    shown = prices.shown.copy()
+    for child, own in zip(children, parts, strict=True):
+        shown[child.index] = max(shown[child.index], own.least.min(initial=math.inf))
+    return replace(prices, shown=shown)
+
+
+def _without_first(found: Enumeration) -> Enumeration:
+    """`found` when the search of its first child is over."""
+    x, prices = found.children[0].index, found.prices
+    if prices is not None:
+        shown = prices.shown.copy()
+        shown[x] = reduced_costs(x, found.parents[x], found.costs[x], prices).min(initial=math.inf)
+        prices = replace(prices, shown=shown)
+    return replace(found, children=found.children[1:], parts=0, pairs=None, prices=prices)
+
+
+def _arguments(searches: CellSearches, found: Enumeration, parts: list[Parts], workers: Workers) -> Iterator[tuple]:
     """Of each part that is not over what `search_part` takes."""
-    done = found.parts
+    done, most = found.parts, ANY_NUMBER if found.prices is None else found.prices.stage.most
     for child, own in zip(found.children, parts, strict=True):
-        task = task_of(child, problem, order, _known(child, found), found.complete_to)
-        for number in range(done, len(own)):
+        task = task_of(child, searches, searches.known(child, found))
+        for number in range(done, len(own.nodes)):
             deepest = _levels(task) if number == 0 else task.deepest
-            yield own[number], task._replace(deepest=deepest), child, problem, workers.halt
+            yield own.nodes[number], task._replace(deepest=deepest), child, searches.problem, most, workers.halt
         done = 0
 
 
@@ -147,61 +201,70 @@ def _levels(task: CellTask) -> int:
     return min(task.most, 2 if task.variables.size <= DEEP_VARIABLES else 1)
 
 
-def parts_of(
-    child: Child,
-    problem: CountingProblem,
-    order: NDArray[np.int64],
-    known: Families,
-    complete_to: int,
-    halt: NDArray[np.uint8],
-) -> list[Nodes]:
-    """The parts of a child's search: the root, whose families are those of the first levels of the tree, and the nodes
-    that these hand over. A pure function, but for `halt`."""
+def root_of(child: Child, problem: CountingProblem) -> Nodes:
+    """The root of a child's search: the parents that it must have, and all candidates."""
     everyone = np.zeros((2, problem.limits.size), bool)
     everyone[0] = problem.required[:, child.index]
     everyone[1, child.variables] = True
-    root, task = as_varsets(everyone)[None], task_of(child, problem, order, known, complete_to)
-    _, handed = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
-    parts = min(PARTS_OF_CHILD, len(handed))
-    return [root, *(np.ascontiguousarray(handed[k::parts]) for k in range(parts))]
+    return as_varsets(everyone)[None]
 
 
-def search_part(nodes: Nodes, task: CellTask, child: Child, problem: CountingProblem, halt: NDArray[np.uint8]) -> Found:
+def parts_of(child: Child, searches: CellSearches, known: Families, halt: NDArray[np.uint8]) -> Parts:
+    """The parts of a child's search: the root, whose families are those of the first levels of the tree, and the nodes
+    that these hand over. A pure function, but for `halt`."""
+    problem, task = searches.problem, task_of(child, searches, known)
+    root = root_of(child, problem)
+    _, handed, least = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
+    parts = range(min(PARTS_OF_CHILD, len(handed)))
+    nodes = [np.ascontiguousarray(handed[k :: parts.stop]) for k in parts]
+    return Parts([root, *nodes], np.array([least[k :: parts.stop].min() for k in parts]))
+
+
+def search_part(
+    nodes: Nodes, task: CellTask, child: Child, problem: CountingProblem, most: int, halt: NDArray[np.uint8]
+) -> Found:
     """The families of some nodes of a child's search that are wanted so far, by the tables of the task. A pure function
-    of values, but for `halt`, which cuts it short."""
-    return _searched(nodes, task, child, problem, halt)[0]
+    of values, but for `halt`, which cuts it short, as more than so many families do."""
+    return _searched(nodes, task, child, problem, halt, most).found
 
 
 def _searched(
-    nodes: Nodes, task: CellTask, child: Child, problem: CountingProblem, halt: NDArray[np.uint8]
-) -> tuple[Found, Nodes]:
-    """What `search_part` finds, and the nodes that are handed over."""
+    nodes: Nodes,
+    task: CellTask,
+    child: Child,
+    problem: CountingProblem,
+    halt: NDArray[np.uint8],
+    most: int = ANY_NUMBER,
+) -> Searched:
+    """The families of some nodes that are wanted so far, and the nodes that are handed over."""
     words = nodes.shape[2]
-    frames = _frames(task, 8 * words)
-    varsets, costs, judged = [np.zeros((0, 8 * words), np.uint8)], [np.zeros(0)], 0
-    handed = [np.zeros((0, 2, 8 * words), np.uint8)]
+    frames = frames_of(task, 8 * words)
+    varsets, costs, judged, some = [np.zeros((0, 8 * words), np.uint8)], [np.zeros(0)], 0, 0
+    handed, least = [np.zeros((0, 2, 8 * words), np.uint8)], [np.zeros(0)]
     for parents, candidates in nodes:
-        alone = _open(parents, candidates, task, frames, child, problem)
+        alone = open_node(parents, candidates, task, frames, child, problem)
         if task.fewest < 0 and not _added(parents, child, problem).size:  # the parents that must be, with no others
             varsets.append(as_bytes(parents)[None])
             costs.append(np.array([alone]))
             judged += 1
-        why = -1
-        while why != OVER and not halt[0]:
+        why = FULL
+        while why != OVER and not halt[0] and some <= most:
             room = np.empty((ROOM, 8 * words), np.uint8), np.empty(ROOM)
-            passed = np.empty((HANDED, 2, 8 * words), np.uint8)
+            passed = np.empty((HANDED, 2, 8 * words), np.uint8), np.empty(HANDED)
             why, written, many, made = search_between(task, frames, halt, room, passed)
             varsets.append(room[0][:written])
             costs.append(room[1][:written])
-            handed.append(passed[:many])
+            handed.append(passed[0][:many])
+            least.append(passed[1][:many])
             judged += made
+            some += written
             if why == CROWDED:
                 frames = _roomier(frames)
-    found = Found(_as_words(np.concatenate(varsets)), np.concatenate(costs), judged, np.ones_like(child.pairs))
-    return found, _as_words(np.concatenate(handed))
+    found = Found(as_words(np.concatenate(varsets)), np.concatenate(costs), judged, np.ones_like(child.pairs))
+    return Searched(found, as_words(np.concatenate(handed)), np.concatenate(least) - task.margin)
 
 
-def _as_words(varsets: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def as_words(varsets: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Varsets that are given by their bytes."""
     return np.ascontiguousarray(varsets).view("<u8").astype(np.uint64, copy=False)
 
@@ -212,7 +275,7 @@ def _added(parents: NDArray[np.uint64], child: Child, problem: CountingProblem) 
     return own[~problem.required[own, child.index]]
 
 
-def _open(
+def open_node(
     parents: NDArray[np.uint64],
     candidates: NDArray[np.uint64],
     task: CellTask,
@@ -229,17 +292,17 @@ def _open(
         states *= arity
     frames.base[:] = groups
     frames.rows[:] = np.argsort(groups, kind="stable")
+    frames.there[0] = True
+    for place in np.flatnonzero(np.isin(task.variables, added)).tolist():
+        frames.there[0, task.cuts.held[task.cuts.holding[place] : task.cuts.holding[place + 1]]] = False
     frames.varset[:] = as_bytes(parents)
     return float(open_root(np.isin(task.variables, unpack(candidates)), states, added.size, task, frames))
 
 
-def task_of(
-    child: Child, problem: CountingProblem, order: NDArray[np.int64], known: Families, complete_to: int
-) -> CellTask:
-    """What the kernels read of a child's search for all parent sets of more than `complete_to` variables. The
-    candidates are decided in this order (n,)."""
-    x, table, form = child.index, problem.rows, problem.form
-    variables = order[np.isin(order, child.variables)]
+def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
+    """What the kernels read of a child's search."""
+    x, problem, prices = child.index, searches.problem, searches.prices
+    table, form, variables = problem.rows, problem.form, searches.order[np.isin(searches.order, child.variables)]
     assert form is not None, "a score of cells"
     must, arities = int(problem.required[:, x].sum()), table.arities[variables]
     codes = np.ascontiguousarray(table.states[variables])
@@ -247,7 +310,8 @@ def task_of(
     masks = np.zeros((codes.shape[1], int(first[-1])), np.int8)
     for k, own in enumerate(codes):
         masks[np.arange(own.size), first[k] + own] = -1
-    bits, own_bits = _packed(codes, arities)
+    words = max(1, -(-masks.shape[1] // WORD_BITS))
+    own = np.repeat(np.arange(arities.size), arities) == np.arange(arities.size)[:, None]
     arity, most = int(table.arities[x]), float(table.mlogm[-1])
     nats = (1.0 + int(table.weights.sum())) * math.log(arity)
     parents, costs = known
@@ -257,13 +321,13 @@ def task_of(
         by_arity=np.argsort(arities, kind="stable"),
         first=first,
         masks=masks,
-        bits=bits,
-        own=own_bits,
+        bits=_as_bits(masks != 0, words),
+        own=_as_bits(own, words),
         variables=variables,
         states=table.states[x].astype(np.int64),
         weights=table.weights.astype(np.int64),
         arity=arity,
-        fewest=complete_to - must,
+        fewest=searches.complete_to - must,
         most=min(int(problem.limits[x]) - must, variables.size),
         form=form,
         of_arity=int(form.classes[x]),
@@ -272,6 +336,8 @@ def task_of(
         margin=ROUNDING * (1.0 + most),
         slack=problem.slack,
         deepest=variables.size + 1,
+        limit=math.inf if prices is None else float(prices.least[x]) + prices.stage.gap,
+        cuts=cuts_of_child(x, variables, problem.required[:, x], prices),
         tables=byte_tables([parents], [costs]),
     )
 
@@ -296,39 +362,24 @@ def _order_of(table: CountingTable) -> NDArray[np.int64]:
     return np.array(chosen[::-1], np.int64)
 
 
-def _packed(codes: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The states of each row as bit fields (d, w), no field across two words, and the bits of each variable (m, w)."""
-    places, word, used = [], 0, 0
-    for arity in arities.tolist():
-        width = max(1, (arity - 1).bit_length())
-        if used + width > WORD_BITS:
-            word, used = word + 1, 0
-        places.append((word, used, width))
-        used += width
-    bits = np.zeros((codes.shape[1], word + 1), np.uint64)
-    own = np.zeros((arities.size, word + 1), np.uint64)
-    for k, (at, shift, width) in enumerate(places):
-        bits[:, at] |= codes[k].astype(np.uint64) << np.uint64(shift)
-        own[k, at] = ((1 << width) - 1) << shift
-    return bits, own
+def _as_bits(rows: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
+    """Rows (k, columns) as bits in so many words, the first column the lowest one."""
+    found = np.zeros((len(rows), words * WORD_BITS), np.bool_)
+    found[:, : rows.shape[1]] = rows
+    return as_words(np.packbits(found, axis=1, bitorder="little"))
 
 
-def _frames(task: CellTask, width: int) -> CellFrames:
+def frames_of(task: CellTask, width: int) -> CellFrames:
     """A stack with room for as many parents as may be added, and for varsets of so many bytes."""
-    d, m, depth, columns = task.states.size, task.variables.size, task.variables.size + 2, task.masks.shape[1]
+    d, m, depth = task.states.size, task.variables.size, task.variables.size + 2
     room, records = 4 * d, task.mlogm.size
     priors = 1 if task.form.kind == TABLES else max(2, min(PRIORS, PRIOR_NUMBERS // (4 * records)))
     return CellFrames(
         cell=np.empty((room, COUNTS + task.arity), np.int32),
-        mask=np.empty(2 * d * columns, np.int8),
         end=np.empty(room, np.int64),
         start=np.zeros(depth, np.int64),
         cells=np.zeros(depth, np.int64),
         groups=np.zeros(depth, np.int64),
-        sheet=np.zeros(depth, np.int64),
-        columns=np.zeros(depth, np.int64),
-        behind=np.zeros(depth, np.int64),
-        column=np.zeros((depth, m), np.int64),
         open=np.zeros((depth, m), np.bool_),
         left=np.zeros(depth, np.int64),
         bound=np.zeros((depth, m)),
@@ -337,6 +388,9 @@ def _frames(task: CellTask, width: int) -> CellFrames:
         joint=np.ones(depth),
         prior=np.ones(depth),
         best=np.zeros(depth),
+        counted=np.zeros(depth),
+        gain=np.zeros((depth, m)),
+        there=np.zeros((depth, task.cuts.of_cut.size), np.bool_),
         path=np.zeros(depth, np.int64),
         chosen=np.zeros(depth, np.int64),
         size=np.zeros(depth, np.int64),

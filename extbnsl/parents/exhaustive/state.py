@@ -14,6 +14,7 @@ from extbnsl.files.shelf import Column, FamilyLists, Shelf
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.lattice import Counts
+from extbnsl.parents.priced.prices import Prices, Stage
 
 if TYPE_CHECKING:
     from extbnsl.parents.exhaustive.children import Child
@@ -35,6 +36,7 @@ class Counters:
     complete_to, singles, varsets, families, paired, parts, group: as of an Enumeration.
     ahead: how many of its children are.
     filled: how many rows of the columns of the next level are known.
+    pricing: the stage of its prices, if it has some.
     """
 
     complete_to: Annotated[int, Within(-1)]
@@ -46,6 +48,7 @@ class Counters:
     group: Whole
     ahead: Whole
     filled: Whole
+    pricing: Stage | None
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,9 @@ class Enumeration:
     tasks of the first of `children` are over, and `pairs` (m, m) uint8 those of its variables that they found alive.
     Neither level nor children at the start and at the end. group: what does not share the lattice of most children is
     judged after it, group by group; this is the one that all of this is about.
+
+    prices: where only families are wanted that a network cheaper than the best known one can have, those of the round
+    that is on, or was the last: `children` are those that it has still to search.
     """
 
     parents: FamilyLists
@@ -154,23 +160,26 @@ class Enumeration:
     parts: int = 0
     pairs: NDArray[np.uint8] | None = None
     group: int = 0
+    prices: Prices | None = None
 
     @property
     def version(self) -> int:
         """What tells the arrays of a size apart as the search goes on."""
         if self.level is not None:
             return self.group
-        return (self.group << 40) + ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
+        turn = self.group if self.prices is None else self.prices.stage.round + 1
+        return (turn << 40) + ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
 
     def _stored(self) -> Mapping[str, NDArray | Filled]:
         """Everything but the families and the counters, to be stored, by names that begin with a size."""
         if self.level is not None:
             return self.level.columns()
-        if not self.children and not self.ahead:
-            return {}
         everyone, size = (*self.children, *self.ahead), f"{self.complete_to + 1:02}"
+        priced = {} if self.prices is None else {f"{size}-{name}": own for name, own in self.prices.arrays.items()}
+        if not everyone:
+            return priced
         pairs = [np.packbits(child.pairs) for child in everyone]
-        return {
+        return priced | {
             f"{size}-children": np.array([child.index for child in everyone]),
             f"{size}-candidates": np.array([child.variables.size for child in everyone]),
             f"{size}-variables": np.concatenate([child.variables for child in everyone]),
@@ -192,7 +201,7 @@ class Enumeration:
         columns = () if level is None else (level.joint, level.extend, level.following)
         filled = sum(column.rows for column in columns if column is not None)
         known = self.complete_to, self.singles, self.varsets, self.families, self.paired, self.parts, self.group
-        return Counters(*known, len(self.ahead), filled)
+        return Counters(*known, len(self.ahead), filled, None if self.prices is None else self.prices.stage)
 
 
 def start_enumeration(n: int) -> Enumeration:

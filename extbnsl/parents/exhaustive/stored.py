@@ -6,7 +6,7 @@ again. So a commit within a size writes what was counted since the last one, and
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,9 @@ from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.children import Child
 from extbnsl.parents.exhaustive.lattice import Counts
 from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, Level, StoredEnumeration
+from extbnsl.parents.priced.prices import Prices
 
+PRICED = tuple(field.name for field in fields(Prices) if field.name != "stage")
 CHILDREN = ("children", "candidates", "variables", "pairs")  # arrays of those that go on child by child
 
 
@@ -82,9 +84,14 @@ def _enumeration(
     counters: Counters, parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
 ) -> Enumeration:
     """The enumeration of which these are the counters, the families and the arrays."""
-    known = {name: own for name, own in vars(counters).items() if name not in ("ahead", "filled")}
+    known = {name: own for name, own in vars(counters).items() if name not in ("ahead", "filled", "pricing")}
     found = Enumeration(parents, costs, **known)
     size = found.complete_to + 1
+    if counters.pricing is not None:
+        prices = Prices(counters.pricing, *(arrays[f"{size:02}-{name}"].known for name in PRICED))
+        found = replace(found, prices=prices)
+        if f"{size:02}-children" not in arrays:
+            return found
     if f"{size:02}-children" in arrays:
         children = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
         first = len(children) - counters.ahead

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +29,13 @@ from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group,
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
+from extbnsl.parents.priced.prices import Priced, priced_over
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
+
+if TYPE_CHECKING:
+    from extbnsl.parents.priced.rounds import Networks
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
 MOST_NAMED = 1 << 19  # families that are named when there is no time or room for all, and one of each child: a second
@@ -45,13 +50,15 @@ class Survivors:
 
     unjudged (n,) float64: what the families of each child that are not known cost at least; infinity where none can
     win. stopped: why the enumeration ended early, None if every parent set has been judged. varsets: how many were
-    counted.
+    counted. priced: what was shown of all networks, if only families were wanted that one cheaper than the best known
+    one can have.
     """
 
     scores: LocalScores
     unjudged: NDArray[np.float64]
     stopped: str | None
     varsets: int
+    priced: Priced | None = None
 
     @cached_property
     def least(self) -> NDArray[np.float64]:
@@ -67,6 +74,7 @@ def surviving_families(
     on_progress: OnProgress = lambda found: None,
     slack: float = 0.0,
     constraints: Constraints | None = None,
+    networks: "Networks | None" = None,
 ) -> Survivors:
     """The families of the data that can be in an optimal network by the claim's score and within its limit.
 
@@ -74,7 +82,8 @@ def surviving_families(
     so much more than the cheapest of their subsets. One that costs as much more as the slack is among them, and up to
     rounding (`with_rounding`) one that costs a little more.
 
-    constraints: which families are allowed, if they are others than the claim says.
+    constraints: which families are allowed, if they are others than the claim says. networks: who finds networks, if
+    only those families are wanted that one cheaper than the best known one can have, and counting all would take long.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
     task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that
@@ -88,7 +97,7 @@ def surviving_families(
     if source.order.size == 0:
         return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     problem = source.problem(slack)
-    counting = _Counting(source, source.groups(problem), means, on_progress)
+    counting = _Counting(source, source.groups(problem), means, on_progress, networks)
     found = begun or start_enumeration(source.order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
@@ -114,6 +123,7 @@ class _Counting:
     groups: tuple[Group, ...]
     means: Means
     on_progress: OnProgress
+    networks: "Networks | None"
 
     def enumerated(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families that are wanted, or those until the enumeration is stopped."""
@@ -153,7 +163,12 @@ class _Counting:
                 return found
         found = replace(found, stopped=None, level=None, complete_to=max(0, found.complete_to))
         if prior:
-            return last_known(judge_between(problem, found, self.means), found, self.on_progress)
+            steps = judge_between(problem, found, self.means)
+            if self.networks is not None and len(self.groups) == 1 and problem.slack <= 0.0:
+                from extbnsl.parents.priced.rounds import judge_by_price
+
+                steps = judge_by_price(problem, found, self.means, self.networks)
+            return last_known(steps, found, self.on_progress)
         from extbnsl.parents.exhaustive.by_child import judge_by_child
 
         return last_known(judge_by_child(problem, found, self.means), found, self.on_progress)
@@ -226,13 +241,13 @@ def _least_unjudged(problem: CountingProblem, found: Enumeration) -> NDArray[np.
 def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
     """What a family that was not judged costs at least: its parents include a varset of the level at which the child
     is alive, or, if the level is not known or too large, any. Of a child that the search child by child is through
-    with, none is left."""
+    with, none is left, unless it was for some alone, by price."""
     level, n = found.level, problem.limits.size
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
     least: NDArray[np.float64]
     _, least = alive_together(level.size, level.here, level.alive, rules_of(problem), problem.form)
-    if found.children:
+    if found.children and found.prices is None:
         least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
     return least
 
@@ -295,7 +310,8 @@ def _named(
         if own_costs.size == 0:
             costs[v] = np.array([source.cost(v, source.constraints.parents_required(v))])
     scores = LocalScores(source.data.names, tuple(parents), tuple(costs), source.claim)
-    return Survivors(scores, least, stopped, found.varsets)
+    priced = None if found.prices is None else priced_over(found.prices, source.order, n)
+    return Survivors(scores, least, stopped, found.varsets, priced)
 
 
 def _to_be_named(
