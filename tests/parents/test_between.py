@@ -51,7 +51,7 @@ def bounds_at(x, problem, parents, candidates, complete_to):
     """What these parents of a child cost, and the bounds of the candidates."""
     nothing = np.zeros((0, 1), np.uint64), np.zeros(0)
     child = child_of(problem, x)
-    order = cells_by_child._order_of(problem.rows)
+    order = cells_by_child.order_of(problem.rows)
     task = cells_by_child.task_of(child, cells_by_child.CellSearches(problem, order, complete_to, None), nothing)
     frames = cells_by_child.frames_of(task, 8)
     cost = cells_by_child.open_node(*node(parents, candidates, problem.limits.size), task, frames, child, problem)

@@ -61,7 +61,8 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     """
     if not found.children:
         found = replace(found, children=dearest_first(problem, found), paired=True, parts=0, pairs=None)
-    for known in children_searched(searches_of(problem, found, means), found, means):
+    order = means.workers.run(order_of, problem.rows)
+    for known in children_searched(searches_of(problem, order, found, means), found, means):
         found = known
         if found.children:
             yield found
@@ -121,12 +122,12 @@ class CellSearches:
         return parents[before], costs[before]
 
 
-def searches_of(problem: CountingProblem, found: Enumeration, means: Means) -> CellSearches:
+def searches_of(problem: CountingProblem, order: NDArray[np.int64], found: Enumeration, means: Means) -> CellSearches:
     """The searches of the children from where an enumeration is. Raises Stopped where memory is short."""
     assert problem.form is not None, "a score of cells"
     assert problem.form.by_cells, "a score with a Dirichlet prior"
     check_room(_needed_bytes(problem, found, means.workers.threads), means)
-    return CellSearches(problem, means.workers.run(_order_of, problem.rows), found.complete_to, found.prices)
+    return CellSearches(problem, order, found.complete_to, found.prices)
 
 
 def children_searched(searches: CellSearches, found: Enumeration, means: Means) -> Iterator[Enumeration]:
@@ -342,7 +343,7 @@ def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
     )
 
 
-def _order_of(table: CountingTable) -> NDArray[np.int64]:
+def order_of(table: CountingTable) -> NDArray[np.int64]:
     """The variables, so that the last few together tell the records apart as little as possible: the last one is that
     of least entropy, then comes the one of least entropy together with it, and so on. O(variables^2 records)."""
     left = list(range(table.arities.size))

@@ -34,6 +34,7 @@ from extbnsl.parents.exhaustive.cells_by_child import (
     dearest_first,
     frames_of,
     open_node,
+    order_of,
     root_of,
     searches_of,
     task_of,
@@ -87,9 +88,10 @@ def judge_by_price(
 ) -> Iterator[Enumeration]:
     """`found`, which has the families of the levels, with ever more of those that a network cheaper than the best known
     one can have; done when these are all there. Raises Stopped."""
+    order = means.workers.run(order_of, problem.rows)
     while not found.done:
         if found.children and not _is_given_up(found):
-            for known in children_searched(searches_of(problem, found, means), found, means):
+            for known in children_searched(searches_of(problem, order, found, means), found, means):
                 found = known
                 yield found
                 if _is_given_up(found):
@@ -97,7 +99,7 @@ def judge_by_price(
         else:
             found = _next_round(problem, found, means, networks)
             if not found.children and not found.done:
-                found = _climbed(problem, found, means)
+                found = _climbed(searches_of(problem, order, found, means), found, means)
             yield found
 
 
@@ -178,9 +180,9 @@ def _multipliers(found: Enumeration, network: Network, means: Means, networks: N
     return reached.multipliers, network
 
 
-def _climbed(problem: CountingProblem, found: Enumeration, means: Means) -> Enumeration:
+def _climbed(searches: CellSearches, found: Enumeration, means: Means) -> Enumeration:
     """`found` with what climbs find of all children."""
-    searches, workers = searches_of(problem, found, means), means.workers
+    problem, workers = searches.problem, means.workers
     assert searches.prices is not None, "a round has prices"
     children = [child_of(problem, x) for x in np.flatnonzero(problem.limits >= 0).tolist()]
     given = (
