@@ -57,6 +57,18 @@ def questions(seed):
     yield lambda hands: extbnsl.order(data, names, hands=hands, **common)
 
 
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "nobody"])
+def test_the_same_families_by_price(way):
+    """Climbs and parts of searches travel too."""
+    data = random_dataset(np.random.default_rng(list(WAYS).index(way)), 8, 80, 3)
+    hands = hands_that_are(way, 1)
+    priced = {"cells_by_child.MANY": 20, "cells_by_child.FEW": 60, "rounds.FEW": 16, "rounds.MANY": 16}
+    with sized({**SMALL, **priced}):
+        common = {"score": "bdeu", "ess": 5.0, "threads": 2}
+        assert answer_of(extbnsl.learn(data, hands=hands, **common)) == answer_of(extbnsl.learn(data, **common))
+    assert len(hands.bundles) > 5
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_answers(way):
     seed, sent = list(WAYS).index(way), 0
