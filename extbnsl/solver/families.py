@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,7 +22,6 @@ from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import may_polish
-from extbnsl.proof.priced import KnownNetworks, priced_part, whole_of
 from extbnsl.scores.local import LocalScores, network_rows
 
 if TYPE_CHECKING:
@@ -46,12 +46,21 @@ def find_survivors(
             survivors = without_dominated(all_given(problem, claim), context.workers)
             summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
     else:
-        networks = KnownNetworks(context) if priced and may_polish(context.methods) else None
+        networks = partial(_networks, context) if priced and may_polish(context.methods) else None
         survivors = counted_families(problem, claim, context, commits, networks=networks)
     if survivors.stopped is None and survivors.priced is not None:
+        from extbnsl.proof.priced import priced_part, whole_of
+
         part, commits.standing.search = priced_part(whole_of(survivors), survivors)
         commits.standing.parts = [part]
     return commits.keep(survivors) if survivors.stopped is None else survivors
+
+
+def _networks(context: Context) -> "Networks":
+    """Who finds networks of the families known so far; counting goes without it, mostly."""
+    from extbnsl.proof.priced import KnownNetworks
+
+    return KnownNetworks(context)
 
 
 def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
@@ -80,7 +89,7 @@ def counted_families(
     context: Context,
     commits: Checkpoints[Any],
     slack: float = 0.0,
-    networks: "Networks | None" = None,
+    networks: "Callable[[], Networks] | None" = None,
 ) -> Survivors:
     """The families of the data that can win, or are within the slack, in nats; the standing follows. networks: see
     `surviving_families`."""

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import naive
@@ -172,7 +173,7 @@ def priced(dataset, score, begun=None, seen=None, threads=1, knowledge=None, max
         shelf = shelf_of()
         context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf)
         means, claim = Means(workers, shelf, ignore), claim_by(score, max_parents, **given)
-        return surviving_families(dataset, claim, means, begun, on_progress, networks=KnownNetworks(context))
+        return surviving_families(dataset, claim, means, begun, on_progress, networks=partial(KnownNetworks, context))
 
 
 def optimum(dataset, score, allowed=lambda child, varset: True, max_parents=None):
@@ -288,7 +289,9 @@ def test_a_stop_leaves_what_was_shown(after):
     with Workers(1) as workers:
         context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf_of())
         means = Means(workers, context.shelf, ignore)
-        part = surviving_families(dataset, claim_by("bdeu"), means, on_progress=stop, networks=KnownNetworks(context))
+        part = surviving_families(
+            dataset, claim_by("bdeu"), means, on_progress=stop, networks=partial(KnownNetworks, context)
+        )
     assert part.stopped in ("time_limit", None)
     assert part.priced.bound <= best + 1e-9
     assert part.least.sum() <= best + 1e-9
@@ -350,6 +353,6 @@ def test_a_stop_in_a_full_round_does_not_take_what_is_dear_for_judged():
             with Workers(1) as workers:
                 context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf_of())
                 means, claim = Means(workers, context.shelf, ignore), claim_by("bdeu:10")
-                part = surviving_families(dataset, claim, means, known, stop, networks=KnownNetworks(context))
+                part = surviving_families(dataset, claim, means, known, stop, networks=partial(KnownNetworks, context))
             if part.stopped is not None:
                 assert (part.least <= np.min(costs, axis=1) + 1e-9).all()

@@ -74,7 +74,7 @@ def surviving_families(
     on_progress: OnProgress = lambda found: None,
     slack: float = 0.0,
     constraints: Constraints | None = None,
-    networks: "Networks | None" = None,
+    networks: "Callable[[], Networks] | None" = None,
 ) -> Survivors:
     """The families of the data that can be in an optimal network by the claim's score and within its limit.
 
@@ -82,8 +82,9 @@ def surviving_families(
     so much more than the cheapest of their subsets. One that costs as much more as the slack is among them, and up to
     rounding (`with_rounding`) one that costs a little more.
 
-    constraints: which families are allowed, if they are others than the claim says. networks: who finds networks, if
-    only those families are wanted that one cheaper than the best known one can have, and counting all would take long.
+    constraints: which families are allowed, if they are others than the claim says. networks: makes who finds
+    networks, if only those families are wanted that one cheaper than the best known one can have, and counting all
+    would take long.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
     task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that
@@ -123,7 +124,7 @@ class _Counting:
     groups: tuple[Group, ...]
     means: Means
     on_progress: OnProgress
-    networks: "Networks | None"
+    networks: "Callable[[], Networks] | None"
 
     def enumerated(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families that are wanted, or those until the enumeration is stopped."""
@@ -167,7 +168,7 @@ class _Counting:
             if self.networks is not None and len(self.groups) == 1 and problem.slack <= 0.0:
                 from extbnsl.parents.priced.rounds import judge_by_price
 
-                steps = judge_by_price(problem, found, self.means, self.networks)
+                steps = judge_by_price(problem, found, self.means, self.networks())
             return last_known(steps, found, self.on_progress)
         from extbnsl.parents.exhaustive.by_child import judge_by_child
 
