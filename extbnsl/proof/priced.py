@@ -17,29 +17,32 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.guide import FIX, Bounding, Turn
 from extbnsl.proof.incumbents import best_order, descended
 from extbnsl.proof.pieces import Part, Piece, PieceSearch
+from extbnsl.scores.local import network_rows
 
 
 @dataclass(frozen=True)
 class KnownNetworks:
-    """Networks of low cost of the families known so far."""
+    """Networks of low cost of the families known so far, parents[X] (m, words) and costs[X] (m,)."""
 
     context: Context
 
     def best(self, parents: Sequence[NDArray], costs: Sequence[NDArray], seed: int) -> Incumbent:
         """One that a local search finds."""
-        whole = Component(tuple(range(len(costs))), tuple(parents), tuple(costs))
-        return best_order(whole, self.context.methods.seed + seed, USUAL, self.context)
+        return best_order(_whole(parents, costs), self.context.methods.seed + seed, USUAL, self.context)
 
     def improved(self, parents: Sequence[NDArray], costs: Sequence[NDArray], order: NDArray[np.int64]) -> Incumbent:
         """One of an order in which no variable has a better place; it costs infinity if that has none."""
-        whole = Component(tuple(range(len(costs))), tuple(parents), tuple(costs))
-        return descended(whole, order.copy(), self.context)
+        return descended(_whole(parents, costs), order.copy(), self.context)
 
 
 def whole_of(survivors: Survivors) -> Component:
     """All variables as one component: the families of others may bind those that these ones do not."""
-    scores = survivors.scores
-    return Component(tuple(range(scores.variables)), tuple(scores.parents), tuple(scores.costs))
+    return _whole(survivors.scores.parents, survivors.scores.costs)
+
+
+def _whole(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> Component:
+    """All families as those of one component."""
+    return Component(tuple(range(len(costs))), tuple(parents), tuple(costs))
 
 
 def priced_part(component: Component, survivors: Survivors) -> tuple[Part, PieceSearch]:
@@ -48,6 +51,8 @@ def priced_part(component: Component, survivors: Survivors) -> tuple[Part, Piece
     priced = survivors.priced
     assert priced is not None, "there are prices"
     best = _along(priced.order, component)
+    if not math.isfinite(best.cost):  # a variable that never varies must come before another one
+        best = _along(np.array(network_rows(component.parents)[0], np.int64), component)
     multipliers = multipliers_of(families_of(component.parents, component.costs), priced.cuts, priced.weights)
     bound = min(best.cost, max(priced.bound, float(survivors.least.sum())))
     variables = tuple(range(component.size))

@@ -112,8 +112,8 @@ def test_a_child_gives_all_undominated_families_below_the_threshold_and_no_other
         own = task if number else task._replace(deepest=cells_by_child._levels(task))
         part = cells_by_child.search_part(nodes, own, one, problem, cells_by_child.ANY_NUMBER, halt)
         few = [unpack(varset) for varset in part.varsets]
-        if number and few:
-            assert min(costs[own] - counted(child, own, cuts) for own in few) >= parts.least[number - 1] - 1e-9
+        if few:
+            assert min(costs[own] - counted(child, own, cuts) for own in few) >= parts.least[number] - 1e-9
         assert not found.keys() & set(few)
         found |= zip(few, part.costs.tolist(), strict=True)
     for own, cost in costs.items():
@@ -251,6 +251,12 @@ def test_limits_and_knowledge_hold():
         return (child != 1 or varset & 1) and (child != 4 or not varset >> 3 & 1)
 
     assert cost_of(found.scores) == pytest.approx(optimum(dataset, "bdeu:10", allowed), rel=1e-9)
+    required = tuple((names[v], names[1]) for v in (0, 2, 3))
+    seen = []
+    found = priced(dataset, "bdeu:10", knowledge=Knowledge(required=required), seen=seen)
+    best = optimum(dataset, "bdeu:10", lambda child, varset: child != 1 or varset & 0b1101 == 0b1101)
+    assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
+    assert all(known.prices.bound <= best + 1e-9 for known in seen if known.prices is not None)
     found = priced(dataset, "bdeu:10", max_parents=4)
     assert cost_of(found.scores) == pytest.approx(optimum(dataset, "bdeu:10", max_parents=4), rel=1e-9)
 

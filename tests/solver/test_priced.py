@@ -14,6 +14,7 @@ from survival import SharedDisk, arrays
 from test_solve import StopAt
 
 from extbnsl.core.events import IncumbentFound, StageAdvanced
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.machine.workers import Workers
@@ -91,6 +92,21 @@ def test_constant_columns_and_a_limit():
     result = solved(table, "bdeu:10", max_parents=4)
     assert result.cost == pytest.approx(optimum(dataset, "bdeu:10", 4), rel=1e-9)
     assert repeated(result).complete
+
+
+def test_a_constant_column_may_have_to_be_a_parent():
+    codes = np.insert(dependent(7, n=6).codes, 3, 0, axis=1)
+    table = dataset_of(codes, [3, 3, 3, 1, 3, 3, 3])
+    knowledge = Knowledge(required=((table.names[3], table.names[0]),))
+    result = solve(table, score="bdeu", ess=10.0, knowledge=knowledge)
+    assert result.status == "optimal"
+    assert 3 in result.network.parents[0]
+    assert result.order.index(3) < result.order.index(0)
+    assert repeated(result).complete
+    for at in range(0, 200, 9):
+        stopped = solve(table, score="bdeu", ess=10.0, knowledge=knowledge, stop=StopAt(at))
+        assert math.isfinite(stopped.cost)
+        assert stopped.lower_bound <= result.cost + 1e-9 * result.cost
 
 
 def test_progress_tells_rounds_networks_and_the_gap():

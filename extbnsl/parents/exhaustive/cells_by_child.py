@@ -153,8 +153,8 @@ Nodes = NDArray[np.uint64]  # (k, 2, words): of each node its parents, and the c
 
 
 class Parts(NamedTuple):
-    """The parts of a child's search: the nodes of each, and what c' is at least of all families of each but the first,
-    (k,) float64 in nats."""
+    """The parts of a child's search: the nodes of each, and with prices what c' is at least of all families of each
+    that are of interest, (k,) float64 in nats."""
 
     nodes: list[Nodes]
     least: NDArray[np.float64]
@@ -215,10 +215,12 @@ def parts_of(child: Child, searches: CellSearches, known: Families, halt: NDArra
     that these hand over. A pure function, but for `halt`."""
     problem, task = searches.problem, task_of(child, searches, known)
     root = root_of(child, problem)
-    _, handed, least = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
-    parts = range(min(PARTS_OF_CHILD, len(handed)))
+    found, handed, least = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
+    parts, alone = range(min(PARTS_OF_CHILD, len(handed))), math.inf
     nodes = [np.ascontiguousarray(handed[k :: parts.stop]) for k in parts]
-    return Parts([root, *nodes], np.array([least[k :: parts.stop].min() for k in parts]))
+    if searches.prices is not None:
+        alone = float(reduced_costs(child.index, found.varsets, found.costs, searches.prices).min(initial=math.inf))
+    return Parts([root, *nodes], np.array([alone, *(least[k :: parts.stop].min() for k in parts)]))
 
 
 def search_part(
