@@ -5,10 +5,11 @@ the number of records in that state. N times the entropy of V is then N ln N - T
 T(P) - T(P + X).
 
 A node of the depth-first search is a prefix of variables with its *entries*: distinct rows, each with its weight and
-the cell (joint state of the prefix) it lies in. Three things keep the work small:
+the cell (joint state of the prefix) it lies in, one cell behind the other. Three things keep the work small:
 
-- The last variable of a varset is never refined: one pass over the entries of the prefix counts it, and all other
-  possible last variables with it, in packed lanes of 64-bit words.
+- The last three variables of a varset are not refined: the entries of a cell that have a state of one are bits
+  (bit_columns.py), and the joint states are counted as bits that they have in common. Where this is no gain, as there
+  are many states, all but two are refined, and one pass over the entries counts the last variable.
 - A cell with one entry left can never be split: it adds a constant and its entry is dropped.
 - Varsets are visited in descending numeric order, so a node needs ever fewer variables: entries that agree on all
   those still needed are merged. Tall data shrink to their contingency tables.
@@ -24,6 +25,20 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
+from extbnsl.scores.bit_columns import (
+    ONES,
+    Columns,
+    Parts,
+    add_up_bits,
+    columns_of,
+    divide_by,
+    have_masked,
+    parts_of,
+    words_of,
+)
+
+WORDS = 4  # of bits that are looked at in the time of one entry
+ALONE = np.uint32(0xFFFFFFFF)  # the cell of an entry that has none of its own yet
 
 
 def mlogm_table(records: int) -> NDArray[np.float64]:
@@ -33,27 +48,18 @@ def mlogm_table(records: int) -> NDArray[np.float64]:
     return counts
 
 
-PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
-
-
 class CountingTable(NamedTuple):
     """Distinct weighted rows, prepared for counting; variables in ascending arity, none constant.
 
-    states (n, d) uint8 or uint16; weights (d,) uint32; arities (n,) int64; lanes (w, d) uint64: per word a lane for
-    the total and one for each state but 0 of its packed variables; lane_width in bits; word_of, shift_of (n,) int64
-    place the first lane of a variable (word -1: not packed); patterns (d,) uint64: the states of the lowest variables
-    as bit fields; pattern_bits (n + 1,) int64: bits taken by the variables below v (64: beyond the word);
-    mlogm (N + 1,) float64. base (d,) uint32: the joint state, one of `bases`, of what is part of every varset: nothing,
-    or parents that must be.
+    states (n, d) uint8 or uint16; weights (d,) uint32; arities (n,) int64; patterns (d,) uint64: the states of the
+    lowest variables as bit fields; pattern_bits (n + 1,) int64: bits taken by the variables below v (64: beyond the
+    word); mlogm (N + 1,) float64. base (d,) uint32: the joint state, one of `bases`, of what is part of every varset:
+    nothing, or parents that must be.
     """
 
     states: NDArray[Any]
     weights: NDArray[np.uint32]
     arities: NDArray[np.int64]
-    lanes: NDArray[np.uint64]
-    lane_width: int
-    word_of: NDArray[np.int64]
-    shift_of: NDArray[np.int64]
     patterns: NDArray[np.uint64]
     pattern_bits: NDArray[np.int64]
     mlogm: NDArray[np.float64]
@@ -64,8 +70,9 @@ class CountingTable(NamedTuple):
 class Nodes(NamedTuple):
     """A stack of prefixes of variables with their entries; each array has a place or a row for each node.
 
-    row, weight, cell (depth, d) uint32: of the entries;
-    entries, cells (depth,) int64: how many;
+    row, weight, cell (depth, d) uint32: of the entries, by ascending cells;
+    entries, cells (depth,) int64: how many; name (depth + 1,) int64: a number that no other node, or node with other
+    entries, has, and the largest one that was given;
     dropped: what is known of the cells that were dropped: (depth,) float64 the sum of m ln m, or (depth, k) int64 how
     many had so many records.
     """
@@ -75,65 +82,44 @@ class Nodes(NamedTuple):
     cell: NDArray[np.uint32]
     entries: NDArray[np.int64]
     cells: NDArray[np.int64]
+    name: NDArray[np.int64]
     dropped: NDArray[Any]
 
 
 class Space(NamedTuple):
     """What counting by rows works on, in one thread at a time; `counting_space` makes it.
 
+    columns, parts: the entries of a node as bits;
     ids (d,) uint32: of each entry the cell by all variables but the lowest;
-    slot, hist uint32 and acc uint64, as long as there may be cells: scratch; the last two are zero between uses.
+    slot, hist uint32, as long as there may be cells: scratch; the last one is zero between uses.
     """
 
     nodes: Nodes
     table: CountingTable
+    columns: Columns
+    parts: Parts
     ids: NDArray[np.uint32]
     slot: NDArray[np.uint32]
     hist: NDArray[np.uint32]
-    acc: NDArray[np.uint64]
 
 
 def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
-    """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32."""
-    records = int(weights.sum())
-    width = max(2, records.bit_length())
+    """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32. The heaviest
+    rows come first, so that few words of bits have heavy ones."""
+    order = np.argsort(-weights.astype(np.int64), kind="stable")
+    rows, weights = rows[order], weights[order]
     states: NDArray[Any] = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
-    lanes, word_of, shift_of = _lanes(states, arities, width)
     patterns, bits = _patterns(states, arities)
     return CountingTable(
         states=states,
         weights=weights.astype(np.uint32),
         arities=arities,
-        lanes=lanes,
-        lane_width=width,
-        word_of=word_of,
-        shift_of=shift_of,
         patterns=patterns,
         pattern_bits=bits,
-        mlogm=mlogm_table(records),
+        mlogm=mlogm_table(int(weights.sum())),
         base=np.zeros(weights.size, np.uint32),
         bases=1,
     )
-
-
-def _lanes(
-    states: NDArray, arities: NDArray[np.int64], width: int
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """The lanes, and word and bit offset of each packed variable's first; the lowest lane of a word is its total."""
-    per_word = 64 // width
-    word_of, shift_of = np.full(arities.size, -1, dtype=np.int64), np.zeros(arities.size, dtype=np.int64)
-    lanes, used = [np.ones(states.shape[1], np.uint64)], 1
-    for v, arity in enumerate(arities.tolist()):
-        if arity > min(PACKED_ARITY, per_word):
-            continue
-        if used + arity - 1 > per_word:
-            lanes.append(np.ones(states.shape[1], np.uint64))
-            used = 1
-        word_of[v], shift_of[v] = len(lanes) - 1, used * width
-        for state in range(1, arity):
-            lanes[-1] |= (states[v] == state).astype(np.uint64) << np.uint64((used + state - 1) * width)
-        used += arity - 1
-    return np.array(lanes), word_of, shift_of
 
 
 def _patterns(states: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -170,35 +156,6 @@ def _merge(row, weight, cell, entries, cells, bits, patterns, slot):
 
 
 @inner
-def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):
-    """Drop, in place, cells of one entry and number the others without gaps.
-
-    Returns entries, cells and the sum of m ln m of what was dropped.
-    """
-    for c in range(cells):
-        slot[c] = 0
-    for i in range(entries):
-        slot[cell[i]] += 1
-    named = 0
-    for c in range(cells):
-        if slot[c] > 1:
-            slot[c] = named
-            named += 1
-        else:
-            slot[c] = 0xFFFFFFFF
-    kept = 0
-    dropped = 0.0
-    for i in range(entries):
-        name = slot[cell[i]]
-        if name == 0xFFFFFFFF:
-            dropped += mlogm[weight[i]]
-        else:
-            row[kept], weight[kept], cell[kept] = row[i], weight[i], name
-            kept += 1
-    return kept, named, dropped
-
-
-@inner
 def number(ids, entries, cells, slot):
     """Rename the cells in `ids` to 0, 1, ... in order of appearance; returns how many there are."""
     for c in range(cells):
@@ -215,83 +172,6 @@ def number(ids, entries, cells, slot):
 
 
 @inner
-def _sum_many_states(acc, cells, at, width, arity, mlogm):
-    """Sum of m ln m over cells x states of a packed variable whose first lane starts at bit `at`."""
-    mask = (u64(1) << width) - u64(1)
-    part = 0.0
-    for c in range(cells):
-        counts = acc[c]
-        rest = counts & mask
-        counts >>= at
-        for _ in range(1, arity):
-            ones = counts & mask
-            counts >>= width
-            rest -= ones
-            part += mlogm[ones]
-        part += mlogm[rest]
-    return part
-
-
-@inner
-def _sum_two_states(acc, cells, at, width, mlogm):
-    """The same for a variable of two states: two independent chains of additions."""
-    mask = (u64(1) << width) - u64(1)
-    zeros_part = 0.0
-    ones_part = 0.0
-    for c in range(cells):
-        counts = acc[c]
-        ones = (counts >> at) & mask
-        ones_part += mlogm[ones]
-        zeros_part += mlogm[(counts & mask) - ones]
-    return ones_part + zeros_part
-
-
-@inlined
-def sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
-    """acc[c] = the lanes of one word, each the records with its variable's states, summed up over a cell's entries.
-
-    `acc` is zero before. Cells of no or one record are squeezed out; returns how many are left, and how many had one
-    record.
-    """
-    for i in range(entries):
-        acc[ids[i]] += u64(weight[i]) * lanes[row[i]]
-    mask = (u64(1) << u64(width)) - u64(1)
-    kept, ones = 0, 0
-    for c in range(cells):
-        counts = acc[c]
-        records = counts & mask
-        acc[c] = 0
-        acc[kept] = counts
-        kept += records > u64(1)
-        ones += records == u64(1)
-    return kept, ones
-
-
-@inlined
-def end_of_word(begin, wanted, word_of):
-    """Where the variables of `wanted` from `begin` on end that are packed in one lane word, or the one that is not."""
-    end, word = begin + 1, word_of[wanted[begin]]
-    while end < wanted.size and word >= 0 and word_of[wanted[end]] == word:
-        end += 1
-    return end
-
-
-@inner
-def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):
-    """Sum of m ln m over cells x states of one variable, `column` its states; `hist` is zero before and after."""
-    for i in range(entries):
-        hist[u64(ids[i]) * arity + u64(column[row[i]])] += weight[i]
-    total = 0.0
-    for i in range(entries):
-        key = u64(ids[i]) * arity + u64(column[row[i]])
-        m = hist[key]
-        if m:
-            total += mlogm[m]
-            hist[key] = 0
-    return total
-
-
-@inner
 def refined(cell, row, column, arity, entries, refined):
     """refined[i] = the cell of entry i split by the variable whose states are `column`."""
     for i in range(entries):
@@ -299,42 +179,74 @@ def refined(cell, row, column, arity, entries, refined):
 
 
 @inlined
-def _merge_needed(level, members, nodes, pattern_bits, patterns, slot):
+def _name(at, nodes):
+    """Give a node a new name."""
+    nodes.name[-1] += 1
+    nodes.name[at] = nodes.name[-1]
+
+
+@inlined
+def _merge_needed(level, members, nodes, table, slot):
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
-    bits = pattern_bits[members]
+    bits = table.pattern_bits[members]
     entries, cells = nodes.entries, nodes.cells[level]
     if bits < 40 and (cells << bits) * 2 <= entries[level]:
+        before = entries[level]
         entries[level] = _merge(
-            nodes.row[level], nodes.weight[level], nodes.cell[level], entries[level], cells, bits, patterns, slot
+            nodes.row[level], nodes.weight[level], nodes.cell[level], before, cells, bits, table.patterns, slot
         )
+        if entries[level] < before:
+            _name(level, nodes)
 
 
 @inlined
-def refine(top, v, nodes, table, slot):
-    """Put the entries of node `top` into node top + 1, in cells that are divided by variable v; returns how many
-    entries and cells there are."""
-    row, weight, cell, entries, cells, _ = nodes
-    _merge_needed(top, v + 1, nodes, table.pattern_bits, table.patterns, slot)
-    e = entries[top]
-    for i in range(e):
-        row[top + 1, i], weight[top + 1, i] = row[top, i], weight[top, i]
-    refined(cell[top], row[top], table.states[v], table.arities[v], e, cell[top + 1])
-    return e, cells[top] * table.arities[v]
+def refine(top, v, space, drop):
+    """Make node top + 1 of node `top`, its cells divided by variable v. drop(weight, at, space) is asked of each cell
+    of one entry whether it is dropped, and notes it."""
+    nodes, table, slot = space.nodes, space.table, space.slot
+    _merge_needed(top, v + 1, nodes, table, slot)
+    column, arity = table.states[v], np.int64(table.arities[v])
+    row, weight, cell = nodes.row, nodes.weight, nodes.cell
+    lo, to, cells, after = 0, 0, 0, top + 1
+    while lo < nodes.entries[top]:
+        hi = lo
+        slot[:arity] = 0
+        while hi < nodes.entries[top] and cell[top, hi] == cell[top, lo]:
+            slot[column[row[top, hi]]] += 1
+            hi += 1
+        for s in range(arity):  # slot: where the entries of a state go; behind it, their cell
+            several = slot[s]
+            slot[s], slot[arity + s] = to, ALONE if several == 1 else cells
+            to += several if several > 1 else 0
+            cells += several > 1
+        for i in range(lo, hi):
+            s = column[row[top, i]]
+            at = np.int64(slot[s])
+            if slot[arity + s] == ALONE:
+                if drop(weight[top, i], after, space):
+                    continue
+                at, slot[arity + s] = to, cells
+                to += 1
+                cells += 1
+            row[after, at], weight[after, at], cell[after, at] = row[top, i], weight[top, i], slot[arity + s]
+            slot[s] = at + 1
+        lo = hi
+    nodes.entries[after], nodes.cells[after] = to, cells
+    _name(after, nodes)
 
 
 @inlined
-def split(top, members, ids, nodes, table, slot):
-    """ids[i] = the cell of entry i of node `top`, split by the first of these members; returns the number of cells."""
-    if members.size == 0:
-        for i in range(nodes.entries[top]):
-            ids[i] = nodes.cell[top, i]
-        return nodes.cells[top]
-    split = members[0]
-    _merge_needed(top, split + 1, nodes, table.pattern_bits, table.patterns, slot)
-    arity, entries = table.arities[split], nodes.entries[top]
-    refined(nodes.cell[top], nodes.row[top], table.states[split], arity, entries, ids)
-    c = nodes.cells[top] * arity
-    return number(ids, entries, c, slot) if c > entries else c
+def _split(top, variables, space):
+    """ids[i] = the cell of entry i of node `top`, split by these variables."""
+    nodes, table, ids = space.nodes, space.table, space.ids
+    entries, cells = nodes.entries[top], nodes.cells[top]
+    for i in range(entries):
+        ids[i] = nodes.cell[top, i]
+    for v in variables:
+        refined(ids, nodes.row[top], table.states[v], table.arities[v], entries, ids)
+        cells *= table.arities[v]
+        if cells > entries:
+            cells = number(ids, entries, cells, space.slot)
 
 
 def counting_space(table: CountingTable, size: int, light: int = 0) -> Space:
@@ -344,12 +256,13 @@ def counting_space(table: CountingTable, size: int, light: int = 0) -> Space:
     megabytes of new pages, than to count some varsets.
     """
     d, depth = table.weights.size, max(1, size - 1)  # see `depth_of`
-    width = d * int(table.arities[-1]) + 1  # arities ascend
+    width = (d + 1) * int(table.arities[-1]) + 1  # arities ascend
     row, weight, cell = (np.empty((depth, d), np.uint32) for _ in range(3))
-    entries, cells = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
+    entries, cells, name = np.zeros(depth, np.int64), np.zeros(depth, np.int64), np.zeros(depth + 1, np.int64)
     dropped = np.zeros((depth, light), np.int64) if light else np.zeros(depth)
     ids, slot, hist = np.zeros(d, np.uint32), np.empty(width, np.uint32), np.zeros(width, np.uint32)
-    return Space(Nodes(row, weight, cell, entries, cells, dropped), table, ids, slot, hist, np.zeros(width, np.uint64))
+    nodes = Nodes(row, weight, cell, entries, cells, name, dropped)
+    return Space(nodes, table, columns_of(table.arities, d), parts_of(table.arities, d), ids, slot, hist)
 
 
 @inlined
@@ -361,21 +274,31 @@ def depth_of(size):
 @inlined
 def begin_at_root(space):
     """Put the empty prefix on the stack: all rows, in the cells of what is part of every varset."""
-    nodes, table = space.nodes, space.table
+    nodes, table, slot = space.nodes, space.table, space.slot
+    for c in range(table.bases + 1):
+        slot[c] = 0
     for i in range(table.weights.size):
-        nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], table.base[i]
+        slot[table.base[i] + 1] += 1
+    for c in range(table.bases):
+        slot[c + 1] += slot[c]
+    for i in range(table.weights.size):
+        at = slot[table.base[i]]
+        slot[table.base[i]] += 1
+        nodes.row[0, at], nodes.weight[0, at], nodes.cell[0, at] = i, table.weights[i], table.base[i]
     nodes.entries[0], nodes.cells[0] = table.weights.size, table.bases
+    _name(0, nodes)
 
 
 @inlined
-def descend(asked, together, space, push, finish, values, out):
+def descend(asked, together, space, push, enough, finish, values, out):
     """Fill out[i] for the present varset V of `size` >= 1 members at place first + i, for each i, in descending order.
 
     asked: (size, first, places, binomials), of which places tell which varsets are present (ranks.py). The stack
-    of nodes in `space` stands for a varset's members but the lowest two, the largest first, and keeps those that the
-    next one shares. push(top, v, space) makes node top + 1; finish(top, walk, wanted, space, values) gives values[v]
-    for each v of `wanted`, descending, as the lowest member. Varsets that differ in that alone have neighbouring ranks:
-    if `together`, they are finished at once. values (n, ...) is scratch.
+    of nodes in `space` stands for a varset's members but the lowest two, the largest first, or but the lowest three if
+    enough(top, walk, space), and keeps those that the next one shares. push(top, v, space) makes node top + 1;
+    finish(top, walk, wanted, space, values) gives values[v] for each v of `wanted`, descending, as the lowest member.
+    Varsets that differ in that alone have neighbouring ranks: if `together`, they are finished at once. values (n, ...)
+    is scratch.
     """
     asked, space, values, out = borrowed((asked, space, values, out))
     size, first, places, binomials = asked
@@ -400,7 +323,7 @@ def descend(asked, together, space, push, finish, values, out):
         while shared < min(top, size - 2) and members[size - 1 - shared] == variable[shared]:
             shared += 1
         top = shared
-        while top < size - 2:
+        while top < size - 2 and not (top == size - 3 and enough(top, walk, space)):
             variable[top] = members[size - 1 - top]
             push(top, variable[top], space)
             top += 1
@@ -410,53 +333,125 @@ def descend(asked, together, space, push, finish, values, out):
             out[left] = values[wanted[k]]
 
 
+@inlined
+def _words_for(top, members, space):
+    """How many words are looked at to count varsets by the bits of a node, for each state of the lowest member but one;
+    -1 if they cannot be. All members are refined but the lowest three, or two if there are no more."""
+    size, arities = members.size - 1, space.table.arities
+    if top != max(0, size - 3) or size < 2:
+        return -1
+    _merge_needed(top, members[size - top], space.nodes, space.table, space.slot)
+    words = words_of(top, space.nodes, space.columns)
+    if size > 2:
+        words *= arities[members[2]]
+    return words * (arities[members[1]] - 1) if words <= space.parts.met.size else -1
+
+
+@inlined
+def needs_no_more(top, walk, space):
+    """Whether a node of all but three members is enough: at least for variables of the fewest states it takes no longer
+    to look at bits than at entries."""
+    words = _words_for(top, walk.members, space)
+    return words >= 0 and (space.table.arities[0] - 1) * words <= WORDS * space.nodes.entries[top]
+
+
+@inlined
+def add_up_group(top, walk, wanted, space, begin, add, end, given):
+    """The records of each joint state of the walk's varset, with each v of `wanted` as its lowest member.
+
+    begin(top, ones, given) is told of so many joint states of one record and makes the sum to begin with, add(sum, m,
+    given) adds one of m records, end(sum, v, walk, given) takes it. Joint states of no record may be added.
+    """
+    nodes, table, members, size = space.nodes, space.table, walk.members, walk.members.size - 1
+    columns, parts, last, is_split = space.columns, space.parts, members[1 : size - top], False
+    words = _words_for(top, members, space)
+    if words >= 0:
+        divide_by(members[2] if size > 2 else -1, top, table, nodes, columns, parts)
+        have_masked(members[1], top, table, nodes, columns, parts)
+    elif size > 1:
+        _merge_needed(top, members[1] + 1, nodes, table, space.slot)
+    for v in wanted:
+        if words >= 0 and (table.arities[v] - 1) * words <= WORDS * nodes.entries[top]:
+            have_masked(v, top, table, nodes, columns, parts)
+            total = begin(top, parts.counts[ONES], given)
+            total = add_up_bits(members[1], v, total, columns, parts, table, add, given)
+        else:
+            if not is_split:
+                _split(top, last, space)
+                is_split = True
+            total = _add_up_rows(top, v, begin(top, np.int64(0), given), space, add, given)
+        end(total, v, walk, given)
+
+
+@inlined
+def _add_up_rows(top, v, total, space, add, given):
+    """The sum over the cells `ids` of the entries of a node, by the states of one variable."""
+    nodes, ids, hist = space.nodes, space.ids, space.hist
+    row, weight, column, arity = nodes.row[top], nodes.weight[top], space.table.states[v], u64(space.table.arities[v])
+    for i in range(nodes.entries[top]):
+        hist[u64(ids[i]) * arity + u64(column[row[i]])] += weight[i]
+    for i in range(nodes.entries[top]):
+        key = u64(ids[i]) * arity + u64(column[row[i]])
+        m = hist[key]
+        if m:
+            total = add(total, u64(m), given)
+            hist[key] = 0
+    return total
+
+
+@inlined
+def _drop(weight, at, space):
+    """Count a cell of one entry, which is dropped."""
+    space.nodes.dropped[at] += space.table.mlogm[weight]
+    return True
+
+
 @inner
 def _push(top, v, space):
     """Refine node `top` by variable v into node top + 1."""
-    nodes, table, _, slot, _, _ = space
-    row, weight, cell, entries, cells, dropped = nodes
-    e, c = refine(top, v, nodes, table, slot)
-    dropped[top + 1] = dropped[top]
-    if c * 4 > e:
-        e, c, lost = _drop_singles(row[top + 1], weight[top + 1], cell[top + 1], e, c, slot, table.mlogm)
-        dropped[top + 1] += lost
-    entries[top + 1], cells[top + 1] = e, c
+    space.nodes.dropped[top + 1] = space.nodes.dropped[top]
+    refine(top, v, space, _drop)
+
+
+class _Sums(NamedTuple):
+    """What sums of m ln m take beside the space of counting: where they are put, (n,) float64."""
+
+    space: Space
+    sums: NDArray[np.float64]
+
+
+@inlined
+def _begin_sum(top, ones, given):
+    """The sum over the cells that were dropped."""
+    return given.space.nodes.dropped[top]
+
+
+@inlined
+def _add_to_sum(total, m, given):
+    """The sum with a cell of m records."""
+    return total + given.space.table.mlogm[m]
+
+
+@inlined
+def _end_sum(total, v, walk, given):
+    """Take the sum of the varset whose lowest member is v."""
+    given.sums[v] = total
 
 
 @inlined
 def _sum_group(top, walk, wanted, space, sums):
-    """sums[v] for every v of `wanted`: one pass per lane word, one per variable of many states."""
-    nodes, table, ids, slot, hist, acc = space
-    cells = split(top, walk.members[1:-1], ids, nodes, table, slot)
-    row, weight, entries, mlogm = nodes.row[top], nodes.weight[top], nodes.entries[top], table.mlogm
-    arities, width, word_of = table.arities, table.lane_width, table.word_of
-    begin = 0
-    while begin < wanted.size:
-        v, end = wanted[begin], end_of_word(begin, wanted, word_of)
-        sums[wanted[begin:end]] = nodes.dropped[top]
-        if word_of[v] < 0:
-            sums[v] += _count_one(ids, weight, row, table.states[v], entries, u64(arities[v]), hist, mlogm)
-        else:
-            kept, _ = sum_lanes(ids, row, weight, entries, cells, table.lanes[word_of[v]], width, acc)
-            for k in range(begin, end):
-                v = wanted[k]
-                at = u64(table.shift_of[v])
-                if arities[v] == 2:
-                    sums[v] += _sum_two_states(acc, kept, at, u64(width), mlogm)
-                else:
-                    sums[v] += _sum_many_states(acc, kept, at, u64(width), arities[v], mlogm)
-            acc[: kept + 1] = 0
-        begin = end
+    """sums[v] for every v of `wanted`."""
+    add_up_group(top, walk, wanted, space, _begin_sum, _add_to_sum, _end_sum, _Sums(space, sums))
 
 
 @njit
 def count(size, first, places, binomials, space, out):
     """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i, for each i.
 
-    places: which varsets are present (ranks.py). Work per prefix: a few ns per entry and lane word, one look-up per
-    cell and state.
+    places: which varsets are present (ranks.py). Work per varset: about a ns per word of 64 entries of a cell and
+    state, and one look-up per cell and state; or, where cells are small, some ns per entry.
     """
     places, binomials, space, out = borrowed((places, binomials, space, out))
     begin_at_root(space)
     sums = np.zeros(space.table.arities.size)
-    descend((size, first, places, binomials), True, space, _push, _sum_group, sums, out)
+    descend((size, first, places, binomials), True, space, _push, needs_no_more, _sum_group, sums, out)

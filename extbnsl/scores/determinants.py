@@ -78,6 +78,12 @@ def _push(top, v, space):
 
 
 @inlined
+def _never(top, walk, space):
+    """All but two members are eliminated."""
+    return False
+
+
+@inlined
 def _pivot(left, members, v):
     """What is left of the variance of v if the one of these members, none or one, is eliminated too."""
     pivot = left[v, v]
@@ -111,7 +117,7 @@ def determine(size, first, places, binomials, moments, out):
     n, depth = moments.least.size, depth_of(size)
     space = _Prefixes(np.empty((depth, n, n)), np.zeros(depth), moments.least, moments.half)
     space.lefts[0] = moments.matrix
-    descend((size, first, places, binomials), True, space, _push, _determine_group, np.zeros(n), out)
+    descend((size, first, places, binomials), True, space, _push, _never, _determine_group, np.zeros(n), out)
 
 
 @njit

@@ -12,6 +12,7 @@ from portions import first
 
 from extbnsl.data import distinct_rows
 from extbnsl.kernels.ranks import binomial_table
+from extbnsl.scores import bit_columns
 from extbnsl.scores.counting import count, counting_space, counting_table
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -98,6 +99,17 @@ def test_many_records(arities, weight):
         out = counted_all(rows, weights * weight, arities, size)
         expected = [naive_sum(rows, weights * weight, v) for v in colexicographic(len(arities), size)]
         np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("words", [1, 3, 40])
+@pytest.mark.parametrize("arities", [[2] * 7, [2, 3, 3, 4, 4, 12]])
+def test_where_few_words_of_bits_have_room(words, arities, monkeypatch):
+    monkeypatch.setattr(bit_columns, "FEW", words)
+    rng = np.random.default_rng(words)
+    rows, weights = random_rows(rng, arities, 150, heaviest=5)
+    for size in range(1, len(arities) + 1):
+        expected = [naive_sum(rows, weights, v) for v in colexicographic(len(arities), size)]
+        np.testing.assert_allclose(counted_all(rows, weights, arities, size), expected, rtol=1e-11, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", first(1, [65, 63, 64, 127, 128, 129]))

@@ -428,11 +428,15 @@ def next_alive(first, last, size, extend, below, level, rules, form):
         if some_required:
             extended_below(size, walk, extend, places_here, rules, facets, left)
         else:
-            for k in range(size):
+            k, some = np.int64(0), True
+            while k < size and some:
                 facets[k] = place_of(rank_without(k, walk), places_here)
                 left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
+                some = False
                 for q in range(words):
                     left[q] &= extend[facets[k], q]
+                    some |= left[q] != u64(0)
+                k += 1
             if size == 1:  # at larger sets a child is alive only if it is at each of these
                 for q in range(words):
                     left[q] &= rules.may[members[0], q]

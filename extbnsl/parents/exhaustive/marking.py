@@ -33,8 +33,8 @@ def mark_needed(lo, hi, size, alive, places, within, more, binomials):
     """
     alive, places, within, binomials = borrowed((alive, places, within, binomials))
     walk = start_walk(size, binomials)
-    common = np.empty(alive.shape[1], np.uint64)
     marked = np.zeros(((hi - lo + 63) >> 6, 2), np.uint64)
+    common, state = np.empty((binomials.shape[0], within.size), np.uint64), np.empty(binomials.shape[0], np.uint8)
     last = size - 1
     rank = lo
     while rank < hi:
@@ -46,9 +46,12 @@ def mark_needed(lo, hi, size, alive, places, within, more, binomials):
         rank += np.int64(lowest(left)) if left else 64 - (lower & 63)
         if left and rank < end:
             go_to(rank, walk, binomials)
-            if _is_needed(size, walk, alive, places, within, common):
-                marked[(rank - lo) >> 6, 0] |= u64(1) << u64((rank - lo) & 63)
-            rank += 1
+            count = min(end - rank, walk.members[1] - walk.members[0])
+            if _judge_run(count, size, walk, alive, places, within, (common, state)):
+                for i in range(count):
+                    if state[i]:
+                        marked[(rank + i - lo) >> 6, 0] |= u64(1) << u64((rank + i - lo) & 63)
+            rank += count
         rank = min(rank, end)
     needed = u64(0)
     for block in range(marked.shape[0]):
@@ -59,28 +62,43 @@ def mark_needed(lo, hi, size, alive, places, within, more, binomials):
     return marked
 
 
+ABSENT, OPEN, NEEDED = range(3)  # a subset is not there; of no family so far; of one
+
+
 @inlined
-def _is_needed(size, walk, alive, places, within, common):
-    """Whether the walk's varset must be counted; common (w,) is scratch."""
-    words = common.size
-    for q in range(words):
-        common[q] = within[q]
-    present = True  # all that is looked at; for children that may do without parents all subsets are, see above
-    family = False
-    k = np.int64(0)
-    while k < size and present and not family:
-        rank = rank_without(k, walk)
-        present = is_present(rank, places)
-        if present:
-            at = place_of(rank, places)
-            family = has_child(alive, at, walk.members[k])
-            for q in range(words):
-                common[q] &= alive[at, q]
-        k += 1
-    some = family
-    if present:
+def _judge_run(count, size, walk, alive, places, within, scratch):
+    """Find which of so many varsets must be counted: the walk's one, and those that have a larger lowest member and the
+    same others, whose ranks follow. So do those of their subsets without one of the others. state[i] is set of those
+    that must; returns whether any must."""
+    common, state = scratch
+    lowest_one, others = walk.members[0], rank_without(0, walk)
+    if not is_present(others, places):
+        return False
+    at, words = place_of(others, places), within.size
+    for i in range(count):
+        state[i] = NEEDED if has_child(alive, at, lowest_one + i) else OPEN
         for q in range(words):
-            some |= common[q] != u64(0)
+            common[i, q] = within[q] & alive[at, q]
+    for k in range(1, size):
+        x, rank = walk.members[k], rank_without(k, walk)
+        word, bit = x >> 6, u64(x & 63)
+        at = place_of(rank, places)
+        for i in range(count):
+            if not is_present(rank + i, places):
+                state[i] = NEEDED if state[i] == NEEDED else ABSENT
+                continue
+            if (alive[at, word] >> bit) & u64(1):
+                state[i] = NEEDED
+            for q in range(words):
+                common[i, q] &= alive[at, q]
+            at += u64(1)
+    some = False
+    for i in range(count):
+        any_parent = u64(0)
+        for q in range(words):
+            any_parent |= common[i, q]
+        state[i] = state[i] == NEEDED or (state[i] == OPEN and any_parent != u64(0))
+        some |= state[i] != 0
     return some
 
 
