@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import inlined, inner
 
-ENTRIES = 16  # of a word, on average, if there are many: else a node has no columns
-FEW = 1024  # words that a node may have whatever its entries
-PARTS = 4  # words of parts for each word that there is room for
-ROOM = 1 << 23  # words of all columns together
+ENTRIES_OF_WORD = 16  # of a word, on average, if there are many: else a node has no columns
+WORDS_AT_LEAST = 1024  # that a node may have whatever its entries
+WORDS_OF_PARTS = 4  # words of parts for each word that there is room for
+WORDS_OF_COLUMNS = 1 << 23  # words of all columns together
 SEVERAL, ONES = range(2)  # of `counts`
 
 
@@ -91,7 +91,7 @@ def columns_of(arities: NDArray[np.int64], entries: int) -> Columns:
 
 def parts_of(arities: NDArray[np.int64], entries: int) -> Parts:
     """Room for the parts of such a node."""
-    words, columns = PARTS * _words(arities, entries), int(arities.sum())
+    words, columns = WORDS_OF_PARTS * _words(arities, entries), int(arities.sum())
     return Parts(
         split=np.zeros(2, np.int64),
         name=np.zeros(1, np.int64),
@@ -111,7 +111,7 @@ def parts_of(arities: NDArray[np.int64], entries: int) -> Parts:
 
 def _words(arities: NDArray[np.int64], entries: int) -> int:
     """How many words a node may have."""
-    return min(entries // ENTRIES + FEW, max(1, ROOM // int(arities.sum())))
+    return min(entries // ENTRIES_OF_WORD + WORDS_AT_LEAST, max(1, WORDS_OF_COLUMNS // int(arities.sum())))
 
 
 @inner

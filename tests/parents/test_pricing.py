@@ -99,12 +99,13 @@ def test_a_child_gives_all_undominated_families_below_the_threshold_and_no_other
     sets = [own for size in range(min(most, n - 1) + 1) for own in itertools.combinations(others, size)]
     costs = {own: naive.family_cost(score, dataset.codes, arities, child, own) for own in sets}
     reduced = sorted(cost - counted(child, own, cuts) for own, cost in costs.items())
-    gap = float(rng.choice([math.inf, 20 * rng.random(), reduced[len(reduced) // 2] - reduced[0]]))
+    gap = float(rng.choice([math.inf, 20 * rng.random(), reduced[len(reduced) // 2] - reduced[0], -2 * rng.random()]))
+    least = reduced[0] if gap >= 0.0 else reduced[len(reduced) // 2]
     problem = source_of(dataset, claim_by(score, most)).problem(slack)
     small = [own for own in sets if len(own) <= complete_to]
     there = np.array([np.isin(np.arange(n), own) for own in small])
     known = in_order(as_varsets(there), np.array([costs[own] for own in small]))
-    prices = prices_of(cuts, n, np.full(n, reduced[0]), gap)
+    prices = prices_of(cuts, n, np.full(n, least), gap)
     searches = CellSearches(problem, rng.permutation(n), complete_to, prices)
     one, halt, found = child_of(problem, child), unhalted(), {}
     parts, task = cells_by_child.parts_of(one, searches, known, halt), cells_by_child.task_of(one, searches, known)
@@ -118,13 +119,13 @@ def test_a_child_gives_all_undominated_families_below_the_threshold_and_no_other
         found |= zip(few, part.costs.tolist(), strict=True)
     for own, cost in costs.items():
         inside = min((costs[other] for other in sets if set(other) < set(own)), default=math.inf)
-        limit = reduced[0] + gap + counted(child, own, cuts)
+        limit = least + gap + counted(child, own, cuts)
         if len(own) > complete_to and cost < inside + slack - 1e-9 and cost < limit - 1e-9:
             assert own in found
     for own, cost in found.items():
         assert complete_to < len(own) <= most
         assert cost == pytest.approx(costs[own], rel=1e-9)
-        assert cost < reduced[0] + gap + counted(child, own, cuts) + 1e-6
+        assert cost < least + gap + counted(child, own, cuts) + 1e-6
 
 
 @pytest.mark.parametrize("score", ["bdeu", "bdeu:100", "bds:5", "k2"])
@@ -321,6 +322,22 @@ def test_random_tables_are_solved_alike():
     for seed in range(8):
         dataset = random_dataset(np.random.default_rng(seed), 7, 50, 3)
         assert cost_of(priced(dataset, "bdeu:10").scores) == pytest.approx(optimum(dataset, "bdeu:10"), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_a_full_round_would_take_too_long_rougher_ones_come_first(seed, sizes):
+    """They show what all networks cost but for what they leave, and the proof follows."""
+    sizes({"NODES_TRIED": 0, "NODES_EXPECTED": 1, "ROUGH_SHARE": 0.2, "FINE_SHARE": 0.05})
+    dataset, seen = dependent(np.random.default_rng(seed), 8, 100), []
+    found, best = priced(dataset, "bdeu:10", seen=seen), optimum(dataset, "bdeu:10")
+    assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
+    stages = [(one.prices, one.children) for one in seen if one.prices is not None]
+    assert all(prices.bound <= best + 1e-9 for prices, _ in stages)
+    rough = [prices for prices, children in stages if prices.stage.gap < 0.0 and not children]
+    assert len({prices.stage.gap for prices in rough}) > 1
+    for prices in rough:
+        assert prices.root >= prices.root_before - prices.short - 1e-9
+        assert prices.short >= -prices.stage.gap * dataset.variables - 1e-9  # nothing is known of what lies between
 
 
 def test_a_round_with_too_many_finds_is_given_up_whoever_goes_on(sizes, tmp_path):

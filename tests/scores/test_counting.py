@@ -12,7 +12,6 @@ from portions import first
 
 from extbnsl.data import distinct_rows
 from extbnsl.kernels.ranks import binomial_table
-from extbnsl.scores import bit_columns
 from extbnsl.scores.counting import count, counting_space, counting_table
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -103,8 +102,8 @@ def test_many_records(arities, weight):
 
 @pytest.mark.parametrize("words", [1, 3, 40])
 @pytest.mark.parametrize("arities", [[2] * 7, [2, 3, 3, 4, 4, 12]])
-def test_where_few_words_of_bits_have_room(words, arities, monkeypatch):
-    monkeypatch.setattr(bit_columns, "FEW", words)
+def test_where_few_words_of_bits_have_room(words, arities, sizes):
+    sizes({"WORDS_AT_LEAST": words})
     rng = np.random.default_rng(words)
     rows, weights = random_rows(rng, arities, 150, heaviest=5)
     for size in range(1, len(arities) + 1):

@@ -181,7 +181,8 @@ def _without_first(found: Enumeration) -> Enumeration:
     x, prices = found.children[0].index, found.prices
     if prices is not None:
         shown = prices.shown.copy()
-        shown[x] = reduced_costs(x, found.parents[x], found.costs[x], prices).min(initial=math.inf)
+        known = reduced_costs(x, found.parents[x], found.costs[x], prices).min(initial=math.inf)
+        shown[x] = min(known, prices.least[x] + prices.stage.gap)
         prices = replace(prices, shown=shown)
     return replace(found, children=found.children[1:], parts=0, pairs=None, prices=prices)
 

@@ -26,13 +26,15 @@ class Stage:
 
     round: its number.
     starts: from how many sets of each child it climbs, instead of finding all families of interest; 0 if it does that.
-    gap: a family is of interest that costs so many nats more than the cheapest known one, both less what they count.
+    gap: a family is of interest that costs so many nats more than the cheapest known one, both less what they count; or
+    so many less, if it is negative.
     cost: of the best network known.
     bound: what every network costs at least.
     began: how many families were known before.
     found: how many had been found before, those that were dropped again among them.
     dry: how many local rounds in turn have brought little.
     most: after how many finds a full round is given up.
+    counted: how many sets of variables had been counted before.
     """
 
     round: Whole
@@ -44,6 +46,7 @@ class Stage:
     found: Whole
     dry: Whole = 0
     most: Whole = 0
+    counted: Whole = 0
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ A round is one of two kinds:
 
 LB is less than what the multipliers show of the families known before, by as much as families that they did not know
 are cheaper. So g is larger than the gap of the linear program, by what the round before fell short.
+
+Where the first full round would take too long, those come before it that have a negative g: they look for families
+alone that are cheaper than all known ones by as much, which takes far less time, and show LB but for n times that.
 """
 
 import math
@@ -57,6 +60,9 @@ ASCENTS = 8  # rounds of improving the first multipliers
 MORE = 1.5  # times what a full round fell short of its multipliers is added to the gap of the next one
 LEAST_GAP = 1.0  # nats that are added at least
 MANY_FOUND = 20_000  # families that the first full round finds at most, before one without a gap takes its place
+NODES_TRIED = 4_000_000  # nodes that it makes before it is asked how many it will make
+NODES_EXPECTED = 100_000_000  # nodes that it may make, as far as the children that it is through with tell
+ROUGH_SHARE, FINE_SHARE = 0.03, 0.01  # of the cost of the best network, that rounds with a negative gap leave open
 ROOM = 1 << 14  # families on the way of a child's climbs
 
 
@@ -106,7 +112,14 @@ def judge_by_price(
 def _is_given_up(found: Enumeration) -> bool:
     """Whether a full round is given up, as its gap lets through too many families; some searches were left then."""
     assert found.prices is not None, "a round has prices"
-    return found.families - found.prices.stage.found > found.prices.stage.most
+    return found.families - found.prices.stage.found > found.prices.stage.most or _is_too_long(found, found.prices)
+
+
+def _is_too_long(found: Enumeration, prices: Prices) -> bool:
+    """Whether a full round that may be given up will make too many nodes: mostly the first children take the least."""
+    made, through = found.varsets - prices.stage.counted, prices.least.size - len(found.children)
+    expected = made * prices.least.size / (through + 1)
+    return prices.stage.most != ANY_NUMBER and made > NODES_TRIED and expected > NODES_EXPECTED
 
 
 def _next_round(problem: CountingProblem, found: Enumeration, means: Means, networks: Networks) -> Enumeration:
@@ -135,10 +148,17 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
     one costs so much."""
     last, known, above = found.prices, sum(map(len, found.costs)), cost - root
     if last is None:
-        return Stage(0, FEW, 0.0, cost, -math.inf, known, found.families)
+        return Stage(0, FEW, 0.0, cost, 0.0, known, found.families)  # no family costs less than nothing
     before = last.stage
     stage = replace(
-        before, round=before.round + 1, cost=cost, bound=last.bound, began=known, found=found.families, most=ANY_NUMBER
+        before,
+        round=before.round + 1,
+        cost=cost,
+        bound=last.bound,
+        began=known,
+        found=found.families,
+        most=ANY_NUMBER,
+        counted=found.varsets,
     )
     if before.starts:
         gained = before.cost - cost + max(0.0, last.root_before - root)
@@ -148,6 +168,14 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
         if before.starts < MANY:
             return replace(stage, starts=MANY)
         return replace(stage, starts=0, gap=above + LEAST_GAP, most=MANY_FOUND)
+    n = last.least.size
+    if found.children and _is_too_long(found, last):
+        return replace(stage, gap=-ROUGH_SHARE * cost / n)
+    if before.gap < 0.0:
+        if last.short > LEAST_GAP - before.gap * n:  # far from its multipliers
+            return stage
+        fine = -FINE_SHARE * cost / n
+        return replace(stage, gap=fine if before.gap < fine else above + LEAST_GAP)
     if found.children or (before.gap == 0.0 and last.short > LEAST_GAP):  # it was given up, or far from its multipliers
         return replace(stage, gap=0.0)
     return replace(stage, gap=above + max(LEAST_GAP, MORE * last.short))
