@@ -155,7 +155,7 @@ HOMES = {
     "cutting.SHARES": "parents.exhaustive.cutting",
     "cycles.BEGINNING": "lab.baselines.cycles",
     "cycles.STEPS": "lab.baselines.cycles",
-    "data_families.AHEAD": "verify.data_families",
+    "data_families.COUNTED": "verify.data_families",
     "data_families.PAIRS": "verify.data_families",
     "data_families.ROOM": "verify.data_families",
     "depth_first.EDGES": "lab.baselines.depth_first",

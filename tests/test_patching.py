@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from patching import HOMES, modules, sized
 
-from extbnsl.parents.explored import explore
 from extbnsl.proof import guide
-from extbnsl.verify import data_families
+from extbnsl.verify import data_families, regression_families
 
 TESTS = Path(__file__).parent
 
@@ -58,9 +57,9 @@ def test_a_constant_that_is_not_in_the_table_is_refused():
 
 
 def test_a_constant_has_its_other_value_wherever_it_was_taken_to_and_nowhere_else():
-    """Four modules have an AHEAD of 4: only one of them is meant."""
-    before = guide.BESIDE_CLUSTERS, data_families.AHEAD, explore.AHEAD
-    assert before[1] == before[2] == 4
-    with sized({"BESIDE_CLUSTERS": 3, "data_families.AHEAD": 1}):
-        assert (guide.BESIDE_CLUSTERS, data_families.AHEAD, explore.AHEAD) == (3, 1, 4)
-    assert before == (guide.BESIDE_CLUSTERS, data_families.AHEAD, explore.AHEAD)
+    """Four modules have a ROOM of 4096: only one of them is meant."""
+    before = guide.BESIDE_CLUSTERS, data_families.ROOM, regression_families.ROOM
+    assert before[1] == before[2] == 4096
+    with sized({"BESIDE_CLUSTERS": 3, "data_families.ROOM": 1}):
+        assert (guide.BESIDE_CLUSTERS, data_families.ROOM, regression_families.ROOM) == (3, 1, 4096)
+    assert before == (guide.BESIDE_CLUSTERS, data_families.ROOM, regression_families.ROOM)

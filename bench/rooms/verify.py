@@ -27,6 +27,14 @@ def _searched(tiny: bool) -> None:
             families_of_data(dataset, score, ess, demands, workers).below(asked, NO_CUTS, untold)
 
 
+def _searched_by_child(tiny: bool) -> None:
+    """All large sets of a child that matter, of more variables than sets are counted of."""
+    dataset = inputs.dataset(20, 40) if tiny else inputs.dataset(20, 200)
+    demands = demands_of(dataset.names, None, NOTHING)
+    with Workers(1) as workers:
+        families_of_data(dataset, "bdeu", 1.0, demands, workers).below({0: MOST_UNITS}, NO_CUTS, untold)
+
+
 def _searched_by_regressions(tiny: bool) -> None:
     """The same of columns of numbers."""
     numbers = inputs.numbers(8, 100) if tiny else inputs.numbers(20, 500)
@@ -98,6 +106,7 @@ def _walked(tiny: bool) -> None:
 
 BENCHMARKS = (
     of_run("verify.set_search.search_sets", data_families, "task", lambda a, _: 1, _searched),
+    of_run("verify.child_search.search_child", data_families, "task", lambda a, _: 1, _searched_by_child),
     of_run(
         "verify.regression_search.search_regressions",
         regression_families,

@@ -10,12 +10,10 @@ and qNML. By BDeu, BDs and K2 it is a marginal likelihood. What P and all its su
 - floor = N H(X | all other variables) <= N H(X | Q), as no marginal likelihood is above the largest likelihood;
 - and the penalty of P, which never falls when parents are added; a parent multiplies that of MDL by its arity;
 - by BDeu, BDs and K2, ln r for each joint state of P and X that occurs. The first record that has it, among those that
-  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r. Let u be records in a cell of P
-  that none of the parents that may be added tells apart, m of them with d states of X. Some cell of Q has all of u: it
-  costs at least D(u), what u alone would, and ln r for each other state, by the chain rule. By a prior a, ln of the
-  probability of u grows with ln a at least by d - 1 - a (1 + ln m); where that is not negative for the prior b of P, or
-  the largest that a superset may have, D(u) is the cost of u by b. So each cell costs the most that one such u makes
-  it.
+  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r.
+
+Of sets of some size, up to which there are not too many, this is all. Larger ones, which are too many to look at by the
+scores with priors, each child has searched for by itself, with a bound of all sets between two: see `child_cells`.
 
 A child has a parent set left out, with all supersets of that or alone, if one of these holds:
 
@@ -33,9 +31,11 @@ Costs are sums of floats. What they may be off follows from the number of record
 (`_Data.error`). Whatever is compared keeps a margin of more than that, so that what is left out is truly beaten.
 """
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,10 @@ from numpy.typing import NDArray
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import UNITS_PER_NAT, set_search
+from extbnsl.verify import UNITS_PER_NAT, set_frames
 from extbnsl.verify.certificate import TooMuch
+from extbnsl.verify.child_frames import Columns, child_task, columns_of, must_of, new_child_frames, new_child_space
+from extbnsl.verify.child_search import search_child
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
@@ -67,21 +69,20 @@ from extbnsl.verify.rescoring import (
     log_regrets_by_states,
     misfits_given_others,
 )
-from extbnsl.verify.set_search import Searched, counter_of, new_frames, new_space, search_sets
+from extbnsl.verify.set_frames import Searched, counter_of, new_frames, new_space
+from extbnsl.verify.set_search import search_sets
 
 KINDS = {
-    **dict.fromkeys(PARAMETER_COSTS, set_search.MISFIT),
-    "bdeu": set_search.SPREAD,
-    "bds": set_search.OCCURRING,
-    "k2": set_search.FIXED,
-    "fnml": set_search.CELL_REGRET,
-    "qnml": set_search.STATE_REGRET,
+    **dict.fromkeys(PARAMETER_COSTS, set_frames.MISFIT),
+    "bdeu": set_frames.SPREAD,
+    "bds": set_frames.OCCURRING,
+    "k2": set_frames.FIXED,
+    "fnml": set_frames.CELL_REGRET,
+    "qnml": set_frames.STATE_REGRET,
 }
 WIDEST = 690.0  # logarithm of the most joint states that a float holds
 ROOM = 4096  # families that a search hands over at a time
-TABLE_BYTES = 1 << 26  # of the tables of a thread, about
-MOST_TABLES = 256
-AHEAD = 4  # choices of which a search looks whether any of them matters
+COUNTED = 200_000  # parent sets, by scores with a prior, that are counted for all children at once
 PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
 
 
@@ -127,13 +128,13 @@ class _Data(FamilySource):
 
     def price(self, child: int) -> float:
         """The penalty of each joint state of the parents, in nats."""
-        if self.kind != set_search.MISFIT:
+        if self.kind != set_frames.MISFIT:
             return 0.0
         return PARAMETER_COSTS[self.score](self.dataset.records) * (int(self.dataset.arities[child]) - 1)
 
     def scale(self, child: int) -> float:
         records = self.dataset.records
-        if self.kind == set_search.MISFIT:
+        if self.kind == set_frames.MISFIT:
             return records * math.log(records) + self.price(child)
         states = min(WIDEST, float(np.log(self.dataset.arities).sum()))
         return records * (math.log(records + 1.0) + states + abs(math.log(self.ess or 1.0)) + 2.0)
@@ -149,34 +150,22 @@ class _Data(FamilySource):
 
     def tells(self, variable: int) -> bool:
         """Whether a parent like this can matter to anyone who need not have it."""
-        if self.kind == set_search.MISFIT:
+        if self.kind == set_frames.MISFIT:
             return self.every or bool(self.codes[variable].any())
         return self.every or self.dataset.arities[variable] > 1
 
     def is_settled(self, child: int) -> bool:
         """Whether more parents only cost more, or nothing: there is one state, and no misfit, whatever they are."""
-        constant = self.dataset.arities[child] == 1 or (self.kind < set_search.FIXED and not self.codes[child].any())
+        constant = self.dataset.arities[child] == 1 or (self.kind < set_frames.FIXED and not self.codes[child].any())
         return constant and not self.every
 
     def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
         problem, workers = _searched(self, thresholds, taken_by(cuts, self.dataset.variables)), self.workers
-        slots = max(2 * (problem.sizes.size + 1), min(MOST_TABLES, TABLE_BYTES // (8 * (self.dataset.records + 1))))
-
-        def search(path: NDArray[np.int64], deep: bool) -> list[list[NDArray[Any]]]:
-            frames, space = new_frames(problem, path), new_space(problem, slots)
-            room = ROOM + problem.children.size
-            own = np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room)
-
-            def on(top: int) -> tuple[int, int]:
-                return search_sets(top, problem, frames, space, path, deep, workers.halt, own)
-
-            return list(handed_over(on, own, workers, "matter"))
-
         alone = problem.children[np.isfinite(problem.alone[problem.children])]
         no_parents = np.zeros((alone.size, words(problem.variables.size)), np.uint64)
-        found, size = [[problem.variables[alone], no_parents, problem.alone[alone]]], 0
-        tasks = list(_tasks(problem.parents, problem.depth))
-        for done, some in enumerate(workers.stream(search, tasks, 4 * workers.threads, lambda result: None), 1):
+        found, size, tasks = [[problem.variables[alone], no_parents, problem.alone[alone]]], 0, list(_tasks(problem))
+        results = workers.stream(lambda task: task(workers), zip(tasks), 4 * workers.threads, lambda result: None)
+        for done, some in enumerate(results, 1):
             tell(done, len(tasks))
             found += some
             size += sum(costs.size for _, _, costs in some)
@@ -189,7 +178,58 @@ class _Data(FamilySource):
         return [RecountedFamilies(varsets[which], costs[which]) for which in own]
 
 
-def _tasks(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
+_Found = list[list[NDArray[Any]]]  # children, varsets and costs, part by part
+
+
+def _tasks(problem: Searched) -> list[Callable[[Workers], _Found]]:
+    """What finds the families: searches over all small sets for all children, and over larger ones for each."""
+    parents, known = problem.parents, _size_of_sets(problem)
+    small = problem._replace(depth=known, most=np.minimum(problem.most, known))
+    tasks: list[Callable[[Workers], _Found]] = []
+    for path, deep in _beginnings(parents, known):
+        tasks.append(partial(_searched_sets, small, path, deep))
+    larger = problem.children[problem.most[problem.children] > known].tolist()
+    if larger:
+        columns = columns_of(problem)
+        for child in larger:
+            parts = max(1, int(problem.may[child].sum()) - must_of(problem, child).size)
+            tasks += [partial(_searched_child, problem, columns, known, child, part) for part in range(parts)]
+    return tasks
+
+
+def _size_of_sets(problem: Searched) -> int:
+    """Up to how many parents all sets are counted for all children at once."""
+    if problem.kind < set_frames.FIXED:
+        return problem.depth
+    of_size = (math.comb(problem.parents, size) for size in range(problem.depth + 1))
+    return max(0, sum(sets <= COUNTED for sets in itertools.accumulate(of_size)) - 1)
+
+
+def _searched_sets(problem: Searched, path: NDArray[np.int64], deep: bool, workers: Workers) -> _Found:
+    """The families of the sets below the end of a path."""
+    frames, space, room = new_frames(problem, path), new_space(problem), ROOM + problem.children.size
+    own = np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room)
+
+    def on(top: int) -> tuple[int, int]:
+        return search_sets(top, problem, frames, space, path, deep, workers.halt, own)
+
+    return list(handed_over(on, own, workers, "matter"))
+
+
+def _searched_child(problem: Searched, columns: Columns, known: int, child: int, part: int, workers: Workers) -> _Found:
+    """The families of a child with more parents than `known` in a part of its search."""
+    task = child_task(problem, columns, child, known, part)
+    frames = new_child_frames(problem, task, child)
+    space, own = new_child_space(task, frames), (np.empty((ROOM, frames.varset.shape[1]), np.uint64), np.empty(ROOM))
+
+    def on(top: int) -> tuple[int, int]:
+        return search_child(top, task, frames, space, workers.halt, own)
+
+    found = handed_over(on, own, workers, "matter")
+    return [[np.full(costs.size, problem.variables[child]), varsets, costs] for varsets, costs in found]
+
+
+def _beginnings(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
     """Where searches begin, and whether they go on to the end, for the first variables as parents: together all sets of
     one to `depth` of them, the large ones first."""
     pairs = depth > 2 and parents * (parents - 1) // 2 <= PAIRS
@@ -242,18 +282,16 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
     growth = float(arities[:parents].min(initial=math.inf))
     most = np.minimum(most, _most_parents(arities[:parents], price, floor, reach))
     occurring = codes.max(axis=1, initial=0).astype(np.int64) + 1
-    sparing = data.kind == set_search.MISFIT and not data.every
+    sparing = data.kind == set_frames.MISFIT and not data.every
     counted = np.isin(every, children) | (sparing & (every < parents))
     first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
     takes = taken.children[:, order] & np.isin(every, children)
-    bits, marks = _bits(codes, occurring)
     return Searched(
         kind=data.kind,
         ess=data.ess or 1.0,
         depth=int(most.max(initial=0)),
         growth=growth,
         parents=parents,
-        ahead=AHEAD,
         sparing=sparing,
         spare=np.where(must_before[:, 1:].any(axis=0), math.inf, margin.max()),
         children=children,
@@ -265,8 +303,6 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
         codes=codes,
         occurring=occurring,
         weights=data.weights,
-        bits=bits,
-        marks=marks,
         lanes=_lanes(data.weights, codes, first),
         first=first,
         tables=_tables(data, sizes),
@@ -296,23 +332,6 @@ def _most_parents(
     return np.count_nonzero(costs < reach[:, None], axis=1)
 
 
-def _bits(codes: NDArray[np.uint32], occurring: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """All states of each row in bits (d, w), and which of these are those of a variable (n, w)."""
-    widths = [int(states - 1).bit_length() for states in occurring.tolist()]
-    places, word, used = [], 0, 0
-    for width in widths:
-        if used + width > 64:
-            word, used = word + 1, 0
-        places.append((word, used))
-        used += width
-    bits = np.zeros((codes.shape[1], word + 1), np.uint64)
-    marks = np.zeros((len(codes), word + 1), np.uint64)
-    for own, width, (w, shift), mark in zip(codes, widths, places, marks, strict=True):
-        bits[:, w] |= own.astype(np.uint64) << np.uint64(shift)
-        mark[w] = ((1 << width) - 1) << shift
-    return bits, marks
-
-
 def _lanes(weights: NDArray[np.int64], codes: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The lanes (words, d) with counters of each variable from `first` (n + 1,) on."""
     counter = counter_of(int(weights.sum()))
@@ -331,9 +350,9 @@ def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     kinds with priors."""
     counts = np.arange(data.dataset.records + 1, dtype=np.float64)
     plain = counts * np.log(np.maximum(counts, 1.0))
-    if data.kind >= set_search.FIXED:
+    if data.kind >= set_frames.FIXED:
         return np.zeros((0, 0))
-    if data.kind != set_search.CELL_REGRET:
+    if data.kind != set_frames.CELL_REGRET:
         return plain[None, :]
     regrets = [[log_regret(m, int(size)) for m in range(plain.size)] for size in sizes.tolist()]
     return np.vstack([plain, plain + np.array(regrets)])
@@ -342,7 +361,7 @@ def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 def _state_regrets(data: _Data, sizes: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
     """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than so many nats, or there are no more states
     of parents and child; of qNML."""
-    if data.kind != set_search.STATE_REGRET:
+    if data.kind != set_frames.STATE_REGRET:
         return np.zeros(1)
     records, largest = data.dataset.records, int(sizes[-1])
     least = int(sizes[sizes > 1.0].min(initial=largest))  # one state has no regret

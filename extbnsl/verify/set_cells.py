@@ -1,17 +1,13 @@
-"""Kernels over the cells of a parent set, for `set_search`: dividing them by one more parent, what their records add up
-to, and records that no further parent can tell apart.
+"""Kernels over the cells of a parent set, for `set_search`: dividing them by one more parent, and what their records
+add up to.
 
 Cells are rows of the data one after the other, each cell up to its end. Costs in nats.
 """
-
-import math
 
 import numpy as np
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inner
-
-ODD = u64(0x9E3779B97F4A7C15)  # mixes the words of a key; where keys are equal the words are compared
 
 
 @inner
@@ -141,88 +137,3 @@ def keep_parts(node, added, weights, plain, scratch, kept_node):
                 place[s] += 1
         start = stop
     return np.int64(kept), largest
-
-
-@inner
-def find_alike(node, bits, mask, keys, members, ends):
-    """The rows of each cell of a node that agree in the bits of a mask, two or more, and no more than there is room for
-    in a cell: into members, up to each of ends; how many groups there are.
-
-    node: rows, ends of cells, their number. keys: scratch, for up to 64 rows of a cell. The last of ends (2, d): the
-    cell.
-    """
-    rows, cell_ends, cells = node
-    groups, filled, start = 0, u64(0), u64(0)
-    for cell in range(cells):
-        stop = u64(cell_ends[cell])
-        size = np.int64(stop - start)
-        if size > keys.size:
-            start = stop
-            continue
-        for i in range(size):
-            key = u64(0)
-            for w in range(mask.size):
-                key = key * ODD + (bits[rows[start + u64(i)], w] & mask[w])
-            keys[i] = key
-        grouped = u64(0)
-        for i in range(size):
-            if grouped >> u64(i) & u64(1):
-                continue
-            begin, row = filled, rows[start + u64(i)]
-            for j in range(i + 1, size):
-                if keys[j] != keys[i]:
-                    continue
-                other = rows[start + u64(j)]
-                differ = u64(0)
-                for w in range(mask.size):
-                    differ |= (bits[row, w] ^ bits[other, w]) & mask[w]
-                if differ == 0:
-                    if filled == begin:
-                        members[filled] = row
-                        filled += u64(1)
-                    members[filled] = other
-                    filled += u64(1)
-                    grouped |= u64(1) << u64(j)
-            if filled > begin:
-                ends[0, groups], ends[1, groups] = filled, cell
-                groups += 1
-        start = stop
-    return groups
-
-
-@inner
-def dearest(alike, tables, prior, log_arity, child, counts, enough):
-    """By how much more than ln r for each state that occurs some cells cost at least, of whose rows nobody tells those
-    of a group apart: the sum over cells of the most that one group costs, see `data_families`; or some of it, if that
-    is enough.
-
-    alike: how many groups there are, members and ends, as of `find_alike`. tables: what m records add by the prior, the
-    largest of a parents' state, and by a state of the child's; child: its state by row, weights. counts: of records by
-    these, scratch.
-    """
-    groups, members, ends = alike
-    own, joint = tables
-    codes, weights = child
-    total, most, start = 0.0, 0.0, np.int64(0)
-    for group in range(groups):
-        if group > 0 and ends[1, group] != ends[1, group - 1]:
-            total += most
-            most = 0.0
-            if total >= enough:
-                break
-        stop = ends[0, group]
-        records, states = 0, 0
-        for i in range(start, stop):
-            row = members[i]
-            records += weights[row]
-            states += counts[codes[row]] == 0
-            counts[codes[row]] += weights[row]
-        start = stop
-        if states > 1 and states - 1 >= prior * (1.0 + math.log(records)):
-            cost = own[records] - states * log_arity
-            for s in range(counts.size):
-                cost -= joint[counts[s]]
-            most = max(most, cost)
-        for s in range(counts.size):
-            counts[s] = 0
-    return total + most

@@ -54,7 +54,13 @@ def all_families(n, child, demands):
 
 def assert_all_below(problem, claim, knowledge, rng, every=True):
     """All families below a threshold are there, once each, with their costs, and others at most by rounding; if not
-    every one is asked for, one of their subsets that costs no more will do."""
+    every one is asked for, one of their subsets that costs no more will do. Up to some size all sets may be counted, or
+    none is."""
+    with sized({"data_families.COUNTED": int(rng.choice([0, 0, 10, 1000]))}):
+        _assert_all_below(problem, claim, knowledge, rng, every)
+
+
+def _assert_all_below(problem, claim, knowledge, rng, every):
     n, names = problem.variables, problem.names
     demands = demands_of(names, claim.max_parents, knowledge)
     with Workers(1) as workers:
@@ -80,13 +86,6 @@ def assert_all_below(problem, claim, knowledge, rng, every=True):
                 margin = 9 * off + 1e-6 * UNITS_PER_NAT
                 beyond = [v for v in found if values[v] > threshold + margin]
                 assert len(beyond) <= 1  # the one with those parents that must be is always there
-
-
-@pytest.fixture(autouse=True, scope="module")
-def looking_ahead():
-    """Small sets are worth a look ahead."""
-    with sized({"data_families.AHEAD": 1}):
-        yield
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
@@ -141,20 +140,28 @@ def test_without_every_family_those_that_a_subset_beats_are_left_out():
 @pytest.mark.parametrize("score", ["mdl", "bdeu", "qnml"])
 @pytest.mark.parametrize("every", [False, True])
 def test_the_same_whatever_the_tasks(score, every, sizes):
-    """Searches that begin with one variable or with two, by one thread or two, that hand over early or late."""
+    """Searches that begin with one variable or with two, by one thread or two, that hand over early or late; and which
+    sets are counted for all children decides about none but those that a subset beats."""
     dataset = random_dataset(np.random.default_rng(4), 7, 150, 3)
     demands, claim = demands_of(dataset.names, None, NOTHING), claim_by(score)
-    found = []
-    for pairs, threads, room in ((data_families.PAIRS, 1, 4096), (0, 1, 4096), (data_families.PAIRS, 2, 1), (0, 2, 1)):
-        sizes({"data_families.PAIRS": pairs, "data_families.ROOM": room})
-        with Workers(threads) as workers:
-            source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
-            asked = dict.fromkeys((5, 0, 3), MOST_UNITS)
-            found.append(
-                [
-                    dict(zip(own.varsets[:, 0].tolist(), own.costs.tolist(), strict=True))
-                    for own in source.below(asked, NO_CUTS, untold)
-                ]
-            )
-    assert sum(map(len, found[0])) > 12
-    assert all(own == found[0] for own in found)
+    asked, all_counted = dict.fromkeys((5, 0, 3), MOST_UNITS), []
+    for counted in (data_families.COUNTED, 8, 0):
+        found = []
+        for pairs, (threads, room) in itertools.product((data_families.PAIRS, 0), ((1, 4096), (2, 1))):
+            sizes({"data_families.PAIRS": pairs, "data_families.ROOM": room, "data_families.COUNTED": counted})
+            with Workers(threads) as workers:
+                source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
+                found.append(
+                    [
+                        dict(zip(own.varsets[:, 0].tolist(), own.costs.tolist(), strict=True))
+                        for own in source.below(asked, NO_CUTS, untold)
+                    ]
+                )
+        assert sum(map(len, found[0])) > 12
+        assert all(own == found[0] for own in found)
+        all_counted.append(found[0])
+    for found, first in itertools.product(all_counted, all_counted[:1]):
+        for one, other in zip(found, first, strict=True):
+            assert not every or one.keys() == other.keys()
+            both = one.keys() & other.keys()
+            assert {v: one[v] for v in both} == pytest.approx({v: other[v] for v in both}, abs=1e-9)
