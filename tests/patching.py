@@ -156,6 +156,8 @@ HOMES = {
     "cycles.BEGINNING": "lab.baselines.cycles",
     "cycles.STEPS": "lab.baselines.cycles",
     "data_families.COUNTED": "verify.data_families",
+    "data_families.MANY": "verify.data_families",
+    "data_families.MOST_PARTS": "verify.data_families",
     "data_families.PAIRS": "verify.data_families",
     "data_families.ROOM": "verify.data_families",
     "depth_first.EDGES": "lab.baselines.depth_first",

@@ -29,7 +29,7 @@ def _searched(tiny: bool) -> None:
 
 def _searched_by_child(tiny: bool) -> None:
     """All large sets of a child that matter, of more variables than sets are counted of."""
-    dataset = inputs.dataset(20, 40) if tiny else inputs.dataset(20, 200)
+    dataset = inputs.dataset(22, 40) if tiny else inputs.dataset(22, 200)
     demands = demands_of(dataset.names, None, NOTHING)
     with Workers(1) as workers:
         families_of_data(dataset, "bdeu", 1.0, demands, workers).below({0: MOST_UNITS}, NO_CUTS, untold)

@@ -34,7 +34,8 @@ class ChildTask(NamedTuple):
     log_arity: float
     known: int  # the families of so many parents more than it must have are known
     most: int  # parents more than it must have
-    part: int  # which choice at the root is gone down; nothing else is
+    part: int  # of the choices at the root those are gone down whose number is that, but for a multiple
+    parts: int  # of this
     threshold: int  # in units
     margin: float
     lead: float
@@ -123,8 +124,8 @@ def must_of(problem: Searched, child: int) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(problem.must_before[child]))
 
 
-def child_task(problem: Searched, columns: Columns, child: int, known: int, part: int) -> ChildTask:
-    """The task of one part of a child's search, where the families of so many parents are known."""
+def child_task(problem: Searched, columns: Columns, child: int, known: int, part: tuple[int, int]) -> ChildTask:
+    """The task of one part, and of how many, of a child's search, where the families of so many parents are known."""
     arity, records, must = float(problem.arities[child]), int(problem.weights.sum()), must_of(problem, child)
     counts = np.arange(records + 1.0)
     scale = 2.0 ** min(MOST_SCALE, math.floor(SUM_BITS - math.log2((1.0 + records) * math.log(max(arity, 2.0)))))
@@ -136,7 +137,8 @@ def child_task(problem: Searched, columns: Columns, child: int, known: int, part
         log_arity=math.log(arity),
         known=known - must.size,
         most=int(problem.most[child]) - must.size,
-        part=part,
+        part=part[0],
+        parts=part[1],
         threshold=int(problem.threshold[child]),
         margin=float(problem.margin[child]),
         lead=float(problem.lead[child]),

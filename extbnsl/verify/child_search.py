@@ -135,7 +135,7 @@ def search_child(top, task, frames, space, halt, found):
             written = judged  # else another part hands it over
     while top >= 0 and not halt[0] and written < found[1].size:
         v, turn = _narrow(top, task, frames, space) if top < task.most and frames.left[top] > 0 else -1, frames.turn[0]
-        if v < 0 or (top == 0 and turn > task.part):
+        if v < 0:
             top -= 1
             if top >= 0:
                 _merge(top, task, frames, space)
@@ -143,7 +143,7 @@ def search_child(top, task, frames, space, halt, found):
         frames.open[top, v] = False
         frames.left[top] -= 1
         frames.turn[0] += top == 0
-        if top == 0 and turn < task.part:
+        if top == 0 and turn % task.parts != task.part:
             _merge(0, task, frames, space)
             continue
         _enter(top, v, task, frames, space)

@@ -82,7 +82,9 @@ KINDS = {
 }
 WIDEST = 690.0  # logarithm of the most joint states that a float holds
 ROOM = 4096  # families that a search hands over at a time
-COUNTED = 200_000  # parent sets, by scores with a prior, that are counted for all children at once
+MANY = 2_000_000  # parent sets, by scores with a prior: fewer are all counted for all children at once
+COUNTED = 200_000  # of more, so many of the small ones are
+MOST_PARTS = 64  # of a child's search: each goes through the choices at the root
 PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
 
 
@@ -192,17 +194,19 @@ def _tasks(problem: Searched) -> list[Callable[[Workers], _Found]]:
     if larger:
         columns = columns_of(problem)
         for child in larger:
-            parts = max(1, int(problem.may[child].sum()) - must_of(problem, child).size)
-            tasks += [partial(_searched_child, problem, columns, known, child, part) for part in range(parts)]
+            choices = int(problem.may[child].sum()) - must_of(problem, child).size
+            parts = max(1, choices) if choices <= MOST_PARTS else 1
+            tasks += [partial(_searched_child, problem, columns, known, child, (part, parts)) for part in range(parts)]
     return tasks
 
 
 def _size_of_sets(problem: Searched) -> int:
     """Up to how many parents all sets are counted for all children at once."""
-    if problem.kind < set_frames.FIXED:
-        return problem.depth
     of_size = (math.comb(problem.parents, size) for size in range(problem.depth + 1))
-    return max(0, sum(sets <= COUNTED for sets in itertools.accumulate(of_size)) - 1)
+    up_to = list(itertools.accumulate(of_size))
+    if problem.kind < set_frames.FIXED or up_to[-1] <= MANY:
+        return problem.depth
+    return max(0, sum(sets <= COUNTED for sets in up_to) - 1)
 
 
 def _searched_sets(problem: Searched, path: NDArray[np.int64], deep: bool, workers: Workers) -> _Found:
@@ -216,7 +220,9 @@ def _searched_sets(problem: Searched, path: NDArray[np.int64], deep: bool, worke
     return list(handed_over(on, own, workers, "matter"))
 
 
-def _searched_child(problem: Searched, columns: Columns, known: int, child: int, part: int, workers: Workers) -> _Found:
+def _searched_child(
+    problem: Searched, columns: Columns, known: int, child: int, part: tuple[int, int], workers: Workers
+) -> _Found:
     """The families of a child with more parents than `known` in a part of its search."""
     task = child_task(problem, columns, child, known, part)
     frames = new_child_frames(problem, task, child)

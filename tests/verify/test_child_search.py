@@ -61,7 +61,7 @@ def reduced_costs(costs, cuts):
 
 def searched(dataset, child, score, ess, demands, threshold, cuts, counted):
     """The families that a check finds, of which up to some size all sets are counted, and what may be rounding."""
-    with sized({"data_families.COUNTED": counted}), Workers(1) as workers:
+    with sized({"data_families.COUNTED": counted, "data_families.MANY": counted}), Workers(1) as workers:
         source = families_of_data(dataset, score, ess, demands, workers)
         varsets, found = below(source, child, threshold, cuts)
         assert len(set(varsets[:, 0].tolist())) == len(varsets)
@@ -127,7 +127,7 @@ def test_a_bound_is_no_more_than_what_any_set_of_the_node_costs(score, ess, seed
         data = families_of_data(dataset, score, ess, demands, workers, every=True)
         problem = data_families._searched(data, {child: MOST_UNITS}, taken_by(no_cuts(8), 8))
         x = int(problem.children[0])
-        task = child_task(problem, columns_of(problem), x, known, 0)
+        task = child_task(problem, columns_of(problem), x, known, (0, 1))
         frames = new_child_frames(problem, task, x)
         p = problem.parents
         steps = rng.permutation(p)[: 2 * p]
@@ -166,7 +166,7 @@ def test_a_search_goes_far_beyond_what_can_be_counted():
 
 def test_too_many_large_sets(sizes):
     dataset = few_rows(np.random.default_rng(1), 6, 3)
-    sizes({"families.MOST_FAMILIES": 5, "data_families.COUNTED": 0})
+    sizes({"families.MOST_FAMILIES": 5, "data_families.COUNTED": 0, "data_families.MANY": 0})
     with Workers(1) as workers:
         source = families_of_data(dataset, "bdeu", 1.0, demands_of(dataset.names, None, NOTHING), workers, every=True)
         with pytest.raises(TooMuch, match="more than 5 parent sets matter"):
@@ -184,7 +184,7 @@ def parity(records=120, noise=0.05):
 
 def checked(document, dataset):
     """What becomes of a claim where no set is counted for all children."""
-    with sized({"data_families.COUNTED": 0}), Workers(1) as workers:
+    with sized({"data_families.COUNTED": 0, "data_families.MANY": 0}), Workers(1) as workers:
         return verify_optimality(json.loads(json.dumps(document)), dataset, workers)
 
 

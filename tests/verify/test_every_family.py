@@ -56,7 +56,8 @@ def assert_all_below(problem, claim, knowledge, rng, every=True):
     """All families below a threshold are there, once each, with their costs, and others at most by rounding; if not
     every one is asked for, one of their subsets that costs no more will do. Up to some size all sets may be counted, or
     none is."""
-    with sized({"data_families.COUNTED": int(rng.choice([0, 0, 10, 1000]))}):
+    counted = int(rng.choice([0, 0, 10, 1000]))
+    with sized({"data_families.COUNTED": counted, "data_families.MANY": counted}):
         _assert_all_below(problem, claim, knowledge, rng, every)
 
 
@@ -145,10 +146,13 @@ def test_the_same_whatever_the_tasks(score, every, sizes):
     dataset = random_dataset(np.random.default_rng(4), 7, 150, 3)
     demands, claim = demands_of(dataset.names, None, NOTHING), claim_by(score)
     asked, all_counted = dict.fromkeys((5, 0, 3), MOST_UNITS), []
-    for counted in (data_families.COUNTED, 8, 0):
+    for counted, parts in ((data_families.COUNTED, 64), (8, 64), (0, 64), (0, 0)):
         found = []
+        sizes(
+            {"data_families.COUNTED": counted, "data_families.MANY": counted, "data_families.MOST_PARTS": parts},
+        )
         for pairs, (threads, room) in itertools.product((data_families.PAIRS, 0), ((1, 4096), (2, 1))):
-            sizes({"data_families.PAIRS": pairs, "data_families.ROOM": room, "data_families.COUNTED": counted})
+            sizes({"data_families.PAIRS": pairs, "data_families.ROOM": room})
             with Workers(threads) as workers:
                 source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
                 found.append(
