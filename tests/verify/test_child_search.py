@@ -59,10 +59,11 @@ def reduced_costs(costs, cuts):
     return {v: cost * UNITS_PER_NAT - taken[v] for v, cost in costs.items()}
 
 
-def searched(dataset, child, score, ess, demands, threshold, cuts, counted):
+def searched(dataset, child, asked, threshold, cuts, counted, every=False):
     """The families that a check finds, of which up to some size all sets are counted, and what may be rounding."""
     with sized({"data_families.COUNTED": counted, "data_families.MANY": counted}), Workers(1) as workers:
-        source = families_of_data(dataset, score, ess, demands, workers)
+        score, ess, demands = asked
+        source = families_of_data(dataset, score, ess, demands, workers, every)
         varsets, found = below(source, child, threshold, cuts)
         assert len(set(varsets[:, 0].tolist())) == len(varsets)
         return dict(zip(varsets[:, 0].tolist(), found.tolist(), strict=True)), source.rounding(child)
@@ -72,7 +73,7 @@ def searched(dataset, child, score, ess, demands, threshold, cuts, counted):
 @SETTINGS
 @given(st.integers(0, 2**32), st.sampled_from([None, None, None, 5, 3]), st.booleans())
 def test_all_that_matter_of_ten_columns(score, ess, seed, max_parents, knowing):
-    """All families below a threshold that no subset beats, with what they cost, and none far above it."""
+    """All families below a threshold, or those that no subset beats, with what they cost, and none far above it."""
     rng = np.random.default_rng(seed)
     dataset, child = few_rows(rng, 10, int(rng.integers(2, 5))), int(rng.integers(10))
     knowledge = random_knowledge(rng, dataset.names, max_parents) if knowing else NOTHING
@@ -80,9 +81,11 @@ def test_all_that_matter_of_ten_columns(score, ess, seed, max_parents, knowing):
     costs = costs_of(dataset, child, score, ess, demands)
     reduced = reduced_costs(costs, cuts)
     threshold = int(np.quantile(list(reduced.values()), rng.choice([0.0, 0.02, 0.3, 1.0]))) + 1
-    found, off = searched(dataset, child, score, ess, demands, threshold, cuts, int(rng.choice([0, 60, 300])))
+    every, counted = bool(rng.integers(2)), int(rng.choice([0, 60, 300]))
+    found, off = searched(dataset, child, (score, ess, demands), threshold, cuts, counted, every)
     for varset, value in reduced.items():
         if value < threshold - off * UNITS_PER_NAT and varset not in found:
+            assert not every
             assert any(s & varset == s and costs[s] <= costs[varset] + off for s in found)
     for varset, cost in found.items():
         assert cost == pytest.approx(costs[varset], abs=off)
@@ -158,7 +161,9 @@ def test_a_search_goes_far_beyond_what_can_be_counted():
     dataset = dataset_of(codes, [2] * 40)
     cost = family_cost(dataset, 7, (3, 20, 31), "bdeu", 1.0)
     demands = demands_of(dataset.names, None, NOTHING)
-    found, off = searched(dataset, 7, "bdeu", 1.0, demands, math.ceil((cost + 1e-6) * UNITS_PER_NAT), no_cuts(40), 1000)
+    found, off = searched(
+        dataset, 7, ("bdeu", 1.0, demands), math.ceil((cost + 1e-6) * UNITS_PER_NAT), no_cuts(40), 1000
+    )
     wanted = 1 << 3 | 1 << 20 | 1 << 31
     assert found[wanted] == pytest.approx(cost, abs=off)
     assert min(found.values()) == found[wanted]
