@@ -8,15 +8,22 @@ from numpy.typing import NDArray
 from bench import inputs
 from bench.work import Benchmark, Kernel, Work, of_run
 from extbnsl.bounds.lp.separation import order_of_solution
+from extbnsl.core.claims import Claim
 from extbnsl.lab.baselines.swaps import climb_by_swaps
 from extbnsl.machine.workers import Workers
 from extbnsl.orders import local_search
 from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
+from extbnsl.orders.fitted.fit import NOBODY
+from extbnsl.orders.fitted.kicks import improve_fitted, new_search
+from extbnsl.orders.fitted.search import KICKS, fitting
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.line import best_along, random_order
 from extbnsl.orders.local_search import USUAL, search_orders
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.parents.best_score import byte_tables
+from extbnsl.parents.constraints import constraints_of
+from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.scores.gaussian import GAUSSIAN_BIC
 
 
 def _lists(tiny: bool) -> ParentLists:
@@ -65,6 +72,19 @@ def _kicks(tiny: bool) -> Work:
     return Work(improve_by_kicks, [(orders[0], state, kicks, elsewhere, inputs.GO_ON, lists)], kicks.number)
 
 
+def _fitted(tiny: bool) -> Work:
+    """The same of columns of numbers, whose parents are chosen within."""
+    columns = inputs.numbers(10, 100) if tiny else inputs.numbers(100, 1000)
+    problem = fitting(standardised(columns), constraints_of(Claim(GAUSSIAN_BIC.name), columns.names))
+    n, number = columns.variables, 5 if tiny else 50
+    order, state = np.random.default_rng(1).permutation(n).astype(np.int32), np.ones(1, np.uint64)
+    parents, elsewhere = np.full((n, problem.most), NOBODY, np.int32), np.zeros((0, n), np.int32)
+    search = new_search(problem.gram, problem.most)
+    improve_fitted(order, parents, state, KICKS._replace(number=0), elsewhere, inputs.GO_ON, search)
+    kicks = KICKS._replace(number=number)
+    return Work(improve_fitted, [(order, parents, state, kicks, elsewhere, inputs.GO_ON, search)], number)
+
+
 def _searched(tiny: bool) -> None:
     scores = inputs.random_scores(8, 20) if tiny else inputs.random_scores(30, 300)
     with Workers(1) as workers:
@@ -88,6 +108,7 @@ BENCHMARKS = (
     Benchmark("orders.acyclic.topological_order", "variable", _topological),
     Benchmark("orders.acyclic.settle", "variable", partial(_towards, settle, 4)),
     Benchmark("orders.kicks.improve_by_kicks", "kick", _kicks),
+    Benchmark("orders.fitted.kicks.improve_fitted", "kick", _fitted),
     of_run("orders.local_search.improve_order", local_search, "kick", lambda a, _: a[2] + 1, _searched),
     Benchmark("bounds.lp.separation.order_of_solution", "family", _sinks),
 )

@@ -109,7 +109,7 @@ class Agenda(NamedTuple):
 
 
 @inlined
-def _put(agenda, x):
+def put(agenda, x):
     """Look at x, after those that wait."""
     if not agenda.waiting[x]:
         agenda.waiting[x] = True
@@ -120,7 +120,7 @@ def _put(agenda, x):
 
 
 @inlined
-def _take(agenda):
+def take(agenda):
     """The variable that has waited longest."""
     x = agenda.ring[agenda.span[0]]
     agenda.span[0] += 1
@@ -136,7 +136,7 @@ def _put_parents(x, line, lists, agenda):
     """Look at the parents of x."""
     family = lists.first[x] + line.choice[x]
     for i in range(lists.starts[family], lists.starts[family + 1]):
-        _put(agenda, lists.parents[i])
+        put(agenda, lists.parents[i])
 
 
 @inlined
@@ -145,11 +145,11 @@ def _put_passed(x, window, target, line, lists, agenda):
     for i in range(lists.pair_first[x], lists.pair_first[x + 1]):
         y = lists.child[i]
         if passes(line.place[y], window, target):
-            _put(agenda, y)
+            put(agenda, y)
     for i in range(lists.candidate_first[x], lists.candidate_first[x + 1]):
         y = lists.candidates[i]
         if passes(line.place[y], window, target):
-            _put(agenda, y)
+            put(agenda, y)
 
 
 @inner
@@ -166,7 +166,7 @@ def _change(window, target, line, lists, sweep, agenda):
     agenda.span[3] = max(agenda.span[3], window[1], target + window[1] - window[0])
     change = move(window, target, line, lists, sweep)
     for k in range(target, target + window[1] - window[0]):
-        _put(agenda, line.order[k])
+        put(agenda, line.order[k])
     return change
 
 
@@ -177,7 +177,7 @@ def _descend(widest, line, lists, sweep, agenda, halt):
     n = line.order.size
     total = 0.0
     while agenda.span[1] and not halt[0]:
-        x = _take(agenda)
+        x = take(agenda)
         for size in range(1, widest + 1):
             begin = np.int64(line.place[x])
             if begin + size > n:
@@ -215,7 +215,7 @@ def _follow(count, line, lists, agenda, region):
     agenda.span[2], agenda.span[3] = min(agenda.span[2], first), max(agenda.span[3], last + 1)
     whole = (last + 1, last + 1)  # an empty window that goes to the front passes all
     for k in range(count):
-        _put(agenda, region.members[k])
+        put(agenda, region.members[k])
         _put_passed(region.members[k], whole, first, line, lists, agenda)
     change = 0.0
     for y in agenda.ring:
@@ -236,16 +236,26 @@ def _copy_changed(target, source, agenda):
 
 
 @inner
-def _kick(state, kicks, elsewhere, line, lists, sweep, agenda, region):
-    """One random kick; returns the change of the cost."""
+def rearrange_some(state, kicks, elsewhere, line, lists, region):
+    """Let a random region stand in reverse or as it does elsewhere; returns how many members it has, or 0 if the kick
+    that is drawn is none of these: insertions."""
     drawn = random_below(state, 100)
     if drawn >= kicks.flips + kicks.transplants:
-        return _kick_by_insertions(state, line, lists, sweep, agenda)
+        return 0
     flipped = drawn < kicks.flips or not elsewhere.shape[0]
     most = kicks.flipped if flipped else kicks.transplanted
     size = 2 + np.int64(np.exp(random_share(state) * np.log(most)))  # small ones more often: equal ones by logarithm
     count = grow(min(line.order.size, size), state, lists, region)
     rearrange(count, line, region, elsewhere, -1 if flipped else random_below(state, elsewhere.shape[0]))
+    return count
+
+
+@inner
+def _kick(state, kicks, elsewhere, line, lists, sweep, agenda, region):
+    """One random kick; returns the change of the cost."""
+    count = rearrange_some(state, kicks, elsewhere, line, lists, region)
+    if count == 0:
+        return _kick_by_insertions(state, line, lists, sweep, agenda)
     return _follow(count, line, lists, agenda, region)
 
 
@@ -263,7 +273,7 @@ def improve_by_kicks(order, state, kicks, elsewhere, halt, lists):
     sweep, region = new_sweep(n), Region(np.empty(n, np.int32), np.zeros(n, np.bool_), np.empty(n, np.int32))
     agenda = Agenda(np.empty(n, np.int32), np.zeros(n, np.bool_), np.array([0, 0, n, 0]))
     for x in order:
-        _put(agenda, x)
+        put(agenda, x)
     _descend(kicks.widest, line, lists, sweep, agenda, halt)
     kept = Line(line.order.copy(), line.place.copy(), line.choice.copy())
     agenda.span[2], agenda.span[3] = n, 0

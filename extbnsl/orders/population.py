@@ -51,11 +51,19 @@ class OrderedNetwork:
 @dataclass(frozen=True, eq=False)
 class Population:
     """Where a search stands between two rounds, to go on from: the orders, int32 (m, n), the states of their random
-    numbers, uint64 (m, 1), and the best network so far."""
+    numbers, uint64 (m, 1), and the best network so far. parents (m, n, k) int32: those of each variable under each
+    order, -1 beyond, where the order does not tell."""
 
     orders: NDArray[np.int32]
     states: NDArray[np.uint64]
     best: OrderedNetwork
+    parents: NDArray[np.int32] | None = None
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a file keeps of it: all but the best."""
+        own: dict[str, NDArray[Any]] = {"orders": self.orders, "states": self.states}
+        return own if self.parents is None else own | {"parents": self.parents}
 
 
 # One round of one order, int32 (n,), in place. What it is given besides: the state of its random numbers, uint64 (1,);

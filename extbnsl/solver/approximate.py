@@ -11,6 +11,7 @@ from extbnsl.files.manifest import APPROXIMATE
 from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
+from extbnsl.orders.fitted.search import Fitting, search_fitted
 from extbnsl.orders.population import METHODS, Improve, Population, search_lists
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
@@ -122,16 +123,13 @@ def _search(gathered: Gathered, rounds: int | None, end: float, run: Approximate
         run.workers(end, lambda: standing.proved) as workers,
         stages.stage("incumbent", detail, end) as summary,
     ):
-        best = search_lists(
-            gathered.lists,
-            workers,
-            standing.population or methods.seed,
-            run.commits.tell,
-            improve=improve,
-            rounds=rounds,
-            on_round=keep,
-        )
-        standing.counted["parent_sets"] = gathered.searched.costs.size
+        begun, tell = standing.population or methods.seed, run.commits.tell
+        if isinstance(gathered.lists, Fitting):
+            best = search_fitted(gathered.lists, workers, begun, tell, rounds=rounds, on_round=keep)
+        else:
+            best = search_lists(gathered.lists, workers, begun, tell, improve=improve, rounds=rounds, on_round=keep)
+        if gathered.families is not None:
+            standing.counted["parent_sets"] = gathered.families
         summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")
 
 

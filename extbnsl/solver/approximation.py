@@ -228,8 +228,7 @@ class ApproximateCommits(Checkpoints[Approximation]):
             standing.children = standing.children.filed(file, not standing.searching)
         population = standing.population
         if population is not None and population is not self._written:
-            arrays: Arrays = {"orders": population.orders, "states": population.states}
-            standing.orders = self._file(names.orders, arrays)
+            standing.orders = self._file(names.orders, population.arrays)
             self._written = population
         return (*counting, *standing.children.explored, *([] if standing.orders is None else [standing.orders]))
 
@@ -321,7 +320,7 @@ def _are_below(numbers: NDArray[Any], most: int) -> bool:
 def read_population(folder: Path, file: StoredFile, best: OrderedNetwork) -> Population:
     """The population in a file of orders; RunDirectoryError if it holds what no run writes."""
     arrays, n = read_arrays(folder, file), best.order.size
-    orders, states = arrays.get("orders"), arrays.get("states")
+    orders, states, parents = arrays.get("orders"), arrays.get("states"), arrays.get("parents")
     if (
         orders is None
         or states is None
@@ -330,9 +329,21 @@ def read_population(folder: Path, file: StoredFile, best: OrderedNetwork) -> Pop
         or states.shape != (states.size, 1)
         or not states.size
         or not (np.sort(orders, axis=1) == np.arange(n)).all()
+        or not (parents is None or _are_parents(parents, *orders.shape))
     ):
         raise _foreign(folder / file.name)
-    return Population(orders, states, best)
+    return Population(orders, states, best, parents)
+
+
+def _are_parents(parents: NDArray[Any], orders: int, variables: int) -> bool:
+    """Whether these are parents under so many orders."""
+    return (
+        parents.dtype == np.int32
+        and parents.ndim == 3
+        and parents.shape[:2] == (orders, variables)
+        and bool((parents >= -1).all() and (parents < variables).all())
+        and not (parents == np.arange(variables)[:, None]).any()
+    )
 
 
 def _foreign(path: Path) -> RunDirectoryError:

@@ -2,7 +2,7 @@
 
 Of few variables all parent sets are counted, size by size, if that can come to its end in the time that is left. Of
 many, each child is explored on its own, the more promising parent sets first. Where others could win, the lists grow
-while they are searched.
+while they are searched. Of numbers no lists are needed then: a search chooses parents within its moves.
 """
 
 import math
@@ -17,8 +17,10 @@ from extbnsl.data import Data, Numbers
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Workers
+from extbnsl.orders.fitted.search import Fitting, fitting
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
+from extbnsl.orders.population import DEFAULT
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import (
@@ -37,7 +39,7 @@ from extbnsl.parents.explored.families import as_local_scores, list_of_varsets
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
-from extbnsl.solver.approximation import ApproximateCommits
+from extbnsl.solver.approximation import EXPLORED, ApproximateCommits
 from extbnsl.solver.families import size_of
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
 from extbnsl.solver.opening import Opened
@@ -82,6 +84,7 @@ FEW_PARENTS = 2  # which can be counted of many variables
 FLOORS = 0.05  # of the time, for what a family of each child costs at least, where that does
 FLOOR_SECONDS = 50e-9  # for each record and variable, at most
 LISTED, LISTED_IN_ALL = 200, 20_000  # families of a child to begin with: so many, more if there are fewer in all
+SETS_A_SECOND = 50_000  # parent sets of numbers that a thread explores, or more
 FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
 
 
@@ -90,17 +93,19 @@ ApproximateRun = Opened[ApproximateCommits]
 
 @dataclass(eq=False)
 class Gathered:
-    """lists: what is to be searched; they grow if others could win. scores: the same families, if no others could.
-    children: of lists that grow, what was told of each child at last."""
+    """lists: what is to be searched; they grow if others could win, or are none, and parents are chosen from numbers.
+    scores: the same families, if no others could. children: of lists that grow, what was told of each child at last."""
 
-    lists: ParentLists | GrowingLists
+    lists: ParentLists | GrowingLists | Fitting
     scores: LocalScores | None
     children: Sequence[Explored] = ()
 
     @property
-    def searched(self) -> ParentLists:
-        """What is searched now."""
-        return self.lists.lists if isinstance(self.lists, GrowingLists) else self.lists
+    def families(self) -> int | None:
+        """How many families are in the lists, if there are lists."""
+        if isinstance(self.lists, Fitting):
+            return None
+        return (self.lists.lists if isinstance(self.lists, GrowingLists) else self.lists).costs.size
 
     def grown(self) -> list[Explored]:
         """What is known now of the children whose families have grown since this was asked for."""
@@ -127,10 +132,14 @@ def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
     n = dataset.variables
     selection = INDEPENDENCE if run.asked.methods.selection == AUTO else run.asked.methods.selection
     setting = exploration(dataset, selection, run.asked.claim, FIRST)
-    children, least = _known(dataset, setting, run)
+    problem = _fitting(setting, run)
+    children, least = _known(dataset, setting, problem, run)
     whole = sum(own.ended == ALL for own in children)
     _note(least, whole, run)
     run.commits.know(known={})  # the lists have it, and the files
+    if problem is not None and whole < n:
+        run.commits.standing.searching = True
+        return Gathered(problem, None)
     families = [own.families for own in children]
     if whole < n:
         most = _room(dataset, setting, run.granted) // FAMILY_BYTES
@@ -141,6 +150,32 @@ def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
     return Gathered(lists_of_families(families), scores)
 
 
+def _fitting(setting: Exploration, run: ApproximateRun) -> Fitting | None:
+    """What a search of numbers chooses parents from, unless others than the usual ways are asked for, or there are so
+    few parent sets that all are explored; BudgetError if the memory does not do."""
+    methods, granted, times = run.asked.methods, run.granted, run.commits.standing.times
+    if setting.exact is None or methods.selection != AUTO or methods.search != DEFAULT or _few(setting, times.whole):
+        return None
+    problem = fitting(setting.exact, setting.constraints)
+    data = 2 * setting.data.nbytes
+    if granted.memory < data + granted.threads * problem.bytes:
+        needed = data + granted.threads * problem.bytes
+        raise BudgetError(too_little_memory("Searching orders", needed, granted.memory, granted.threads))
+    return problem
+
+
+def _few(setting: Exploration, seconds: float) -> bool:
+    """Whether so few parent sets are possible that all can be explored in its share of so many seconds."""
+    most, possible = SETS_A_SECOND * EXPLORED * seconds, 0
+    for child in range(setting.data.variables):
+        candidates = int(setting.constraints.candidates(child).size)
+        for size in range(min(setting.most(child), MOST_PARENTS) + 1):
+            possible += math.comb(candidates, size)
+            if possible > most:
+                return False
+    return all(setting.most(child) <= MOST_PARENTS for child in range(setting.data.variables))
+
+
 def _note(least: Iterable[float], whole: int, run: ApproximateRun) -> None:
     """Let the standing know what families cost at least, and of how many children all are known."""
     standing = run.commits.standing
@@ -148,19 +183,26 @@ def _note(least: Iterable[float], whole: int, run: ApproximateRun) -> None:
     standing.counted["explored_whole"] = whole
 
 
-def _known(dataset: Data, setting: Exploration, run: ApproximateRun) -> tuple[Sequence[Explored], Sequence[float]]:
+def _known(
+    dataset: Data, setting: Exploration, problem: Fitting | None, run: ApproximateRun
+) -> tuple[Sequence[Explored], Sequence[float]]:
     """What counting or an exploration finds in its share of the time, or has found: what is known of all children, and
-    what a family of each costs at least, in nats."""
+    what a family of each costs at least, in nats. problem: see `_fitting`; then nothing is explored."""
     begun, floors = run.commits.standing.enumeration is not None, run.commits.standing.children.floors
     if floors is None and (begun or _has_time_to_count(dataset, run)):
         return _counted(dataset, run)
     explored: Sequence[Explored]
-    if run.commits.standing.searching:  # what was known of all children when the exploration ended
-        before = run.commits.standing.children.known
+    before = run.commits.standing.children.known
+    if problem is not None and len(before) < dataset.variables:
+        explored = ()
+        run.commits.know(floors=floors or tuple(_poor_floors(setting)))
+    elif run.commits.standing.searching:  # what was known of all children when the exploration ended
         explored = [before.get(x) or without_parents(x, setting) for x in range(dataset.variables)]
     else:
         explored = _explored(dataset, setting, run)
     known: Sequence[float] = run.commits.standing.children.floors or _poor_floors(setting)
+    if not explored:
+        return explored, known
     return explored, [max(least, _proved(own, setting)) for least, own in zip(known, explored, strict=True)]
 
 
