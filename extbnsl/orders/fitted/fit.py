@@ -253,14 +253,17 @@ def _go_forward(child, before, gram, fit):
 
 @inner
 def _go_backward(child, gram, fit):
-    """Drop parents as long as that lowers the cost, or there are more than there may be."""
+    """Drop parents as long as that lowers the cost, or there are more than there may be; returns whether any was."""
+    dropped = False
     while fit.size[0]:
         at, more = _least_helpful(child, gram, fit)
         share = max(fit.variances[child], LEAST)
         helps = gram.half * math.log1p(more / share) > gram.price - gram.tiny
         if at < 0 or (helps and fit.size[0] <= gram.limits[child]):
-            return
+            break
         drop(at, child, fit)
+        dropped = True
+    return dropped
 
 
 @inner
@@ -288,9 +291,11 @@ def choose(child, before, gram, fit):
     cost = np.inf
     while True:
         _go_forward(child, before, gram, fit)
-        _go_backward(child, gram, fit)
+        dropped = _go_backward(child, gram, fit)
         lower = cost_of_fit(child, fit, gram)
-        if lower < cost - gram.tiny:
-            cost = lower
-        elif fit.size[0] < gram.limits[child] or not exchange(child, before, gram, fit):
+        if lower >= cost - gram.tiny:  # what rounding says of families that are nearly singular goes in circles
+            return
+        cost = lower
+        full = fit.size[0] >= gram.limits[child]
+        if not exchange(child, before, gram, fit) if full else not dropped:
             return
