@@ -135,6 +135,7 @@ HOMES = {
     "TRIPLES": "bounds.lp.program",
     "WINDOW": "bounds.lp.polish",
     "WORDS_AT_LEAST": "scores.bit_columns",
+    "WORK": "orders.fitted.search",
     "a_star.EDGES": "lab.baselines.a_star",
     "approximation.COMMIT_SECONDS": "solver.approximation",
     "below.CHUNK": "kbest.below",

@@ -2,6 +2,7 @@
 all networks."""
 
 import math
+import time
 
 import naive
 import numpy as np
@@ -31,6 +32,12 @@ add, drop, choose, clear, among, cost_of_fit = map(
 )
 refit, best_place, shift, load = map(called, (moves.refit, moves.best_place, moves.shift, moves.load))
 connect = called(kicks._connect)
+
+
+@pytest.fixture(autouse=True)
+def _short(sizes):
+    """Rounds of few kicks."""
+    sizes(WORK=1500)
 
 
 def problem_of(numbers, **claim):
@@ -268,6 +275,20 @@ def test_a_search_that_is_halted_at_once_changes_nothing():
     assert math.isinf(improve_fitted(order, parents, *given, new_search(problem.gram, problem.most)))
     assert order.tolist() == list(range(7, -1, -1))
     assert (parents == NOBODY).all()
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.0])
+def test_a_stop_is_heard_soon(sizes, seconds):
+    """Of more columns than records, whose families take long."""
+    sizes(WORK=1_000_000)
+    numbers, clock = numbers_of(np.random.default_rng(1).normal(size=(150, 300))), time.process_time
+    problem = problem_of(numbers)
+    began = clock()
+    with Workers(1, lambda: "interrupted" if clock() > began + seconds else None) as workers:
+        network = search_fitted(problem, workers, 1, lambda cost: None)
+    assert clock() - began < seconds + 2.0
+    assert network.is_sound()
+    assert math.isfinite(network.cost)
 
 
 def test_a_search_goes_on_from_its_population():

@@ -39,7 +39,7 @@ def numbers():
 def rounds(monkeypatch, sizes):
     """How many rounds of few kicks a search has, whatever the time."""
     sizes(COMMIT_PART=0.0)
-    sizes({"approximation.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf, "search.WORK": 10 * N})
+    sizes({"approximation.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf, "WORK": 10 * N})
 
     def set_to(number):
         search = approximate.search_fitted
@@ -50,7 +50,7 @@ def rounds(monkeypatch, sizes):
     return set_to
 
 
-def learn(numbers, folder=None, time=600.0, methods=ApproximateMethods(), **how):
+def learn(numbers, folder=None, time=60.0, methods=ApproximateMethods(), **how):
     resume = read_manifest(folder) if folder and (folder / MANIFEST).exists() else None
     budgets = Budgets(threads=1, time_limit=time, memory=how.pop("memory", 1 << 30))
     place = {"place": Place(folder, resume=resume)} if folder else {}
@@ -156,15 +156,3 @@ def test_too_little_memory_is_refused(numbers):
     wide = numbers_of(np.random.default_rng(1).normal(size=(50, 900)))
     with pytest.raises(BudgetError, match="Searching orders"):
         learn(wide, memory=12 << 20)
-
-
-def test_a_stop_is_heard_soon(monkeypatch):
-    """Of more columns than records, whose families take long."""
-    wide = numbers_of(np.random.default_rng(1).normal(size=(150, 160)))
-    clock = approximation.clock
-    began, told = clock(), []
-    stop = lambda: "interrupted" if clock() > began + 2.0 else None  # noqa: E731
-    result = learn(wide, stop=stop, observer=told.append)
-    assert result.status == "interrupted"
-    assert math.isfinite(result.cost)
-    assert clock() - began < 2.0 + approximate.GRACE + 2.0
