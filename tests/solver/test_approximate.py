@@ -121,9 +121,9 @@ def test_the_exploration_ends_with_its_part_of_the_time(monkeypatch):
 def test_small_sets_come_first_in_a_share_of_the_exploration(monkeypatch):
     dataset, asked = random_dataset(np.random.default_rng(6), 6, 300), []
 
-    def known(dataset, setting, session):
+    def known(dataset, setting, *others):
         asked.append((setting.selection, setting.first))
-        return found(dataset, setting, session)
+        return found(dataset, setting, *others)
 
     found = gathered._known
     monkeypatch.setattr(gathered, "_known", known)
