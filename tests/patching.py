@@ -126,7 +126,6 @@ HOMES = {
     "ROUGH_SHARE": "parents.priced.rounds",
     "SELDOM_PROVED": "cli.session",
     "SILENCE_SECONDS": "run.progress",
-    "SOLUTIONS": "proof.bounding",
     "START_SECONDS": "machine.spreading",
     "STOP_SECONDS": "proof.commits",
     "TASKS_PER_THREAD": "search.layers",

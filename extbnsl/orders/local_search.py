@@ -34,6 +34,7 @@ class Effort:
 
 
 BRIEF, FIRST, USUAL, LONG = Effort(1), Effort(2, 0.5), Effort(6), Effort(6, 20)
+DESCENTS = Effort(0, 0)  # from some random orders: they cost next to nothing
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # linear programs and searches are loaded by the pieces that 
     from extbnsl.bounds.lp.program import Program
 
 CHUNK_NS = 2e9  # of improvement, of one thread, after which a run may be stopped
-SOLUTIONS = 8  # of a program, of which one is made a network
 MOST_LEFT = 0.5  # of the families, that a program for a piece that cannot be searched goes on with
 
 OnStep = Callable[[Bounding], float]
@@ -148,11 +147,13 @@ class _Turns:
             begun = Polished(programs.spread or state.reached, programs.spread_cuts, spent)
             share, reached = LACKING, _reached_spread
 
-        def on_turn(found: Polished) -> None:
-            gap = self.on_step(reached(state, found))  # what is told is what a stop leaves
+        def on_turn(found: Polished) -> float | None:
+            now = reached(state, found)
+            gap = self.on_step(now)  # what is told is what a stop leaves
             self._tell(0 if found.cuts is None else len(found.cuts), 0, f"cuts, gap {gap:.3f}")
             if at_root and found.support is not None:
-                self._hear_solution(state, found.support, found.optimal)
+                self._hear_solution(now, found.support, found.optimal)
+            return self.limit
 
         goal, effort = Goal(self.limit, share, self.room), state.turn.effort
         if state.searchable:
@@ -164,11 +165,10 @@ class _Turns:
     def _hear_solution(self, state: Bounding, support: Support, last: bool) -> None:
         """Let the first, the second, the fourth ... and the last solution be made a network: most differ by little.
 
-        Where no search follows that finds one, every few of them.
+        Where no search follows that finds one, all of them.
         """
         self.solutions += 1
-        often = self.solutions % SOLUTIONS == 0 and not state.searchable
-        if last or often or self.solutions.bit_count() == 1:
+        if last or not state.searchable or self.solutions.bit_count() == 1:
             limit = self.on_solution(state, support)
             self.limit = self.limit if limit is None else min(self.limit, limit)
 
@@ -279,7 +279,7 @@ class _Turns:
             gap = self.on_step(_branched(state, reached, limit))
             self._tell(tree.looked, 0, f"nodes, {in_full(len(tree.open), 'node')} open, gap {gap:.3f}")
             if reached.support is not None:
-                self._hear_solution(state, reached.support, last=False)
+                self._hear_solution(_branched(state, reached, limit), reached.support, last=False)
             return self.limit >= limit
 
         reached = branch(families, start, state.tree or Tree(), limit, self.room // 2, self.context.workers, on_turn)

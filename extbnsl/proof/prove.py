@@ -16,7 +16,7 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Bounding, Guide, Guided
-from extbnsl.proof.incumbents import find_better_left, find_better_rounded
+from extbnsl.proof.incumbents import Rounding, find_better_left, find_better_rounded
 from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.solving import Solving, solve_pieces, with_answer
 from extbnsl.proof.steps import Step
@@ -69,9 +69,11 @@ class _Proving(Solving):
             self.commits.commit_if_due()
             return self.standing.upper_bound - self.standing.lower_bound
 
+        rounding = Rounding()
+
         def on_solution(reached: Bounding, support: Support) -> float | None:
             now = search.bounded(reached)
-            return now.limit_below(self.part) if find_better_rounded(now, self, support) else None
+            return now.limit_below(self.part) if find_better_rounded(now, self, support, rounding) else None
 
         after, found = self.guided(search, begun, self.context, on_step, on_solution)
         after = replace(after, steps=steps_with(found.passes))

@@ -105,7 +105,9 @@ def solve_components(
     parts, stopped = commits.standing.parts, survivors.stopped
     if stopped is not None or not parts:
         parts = (
-            find_parts(survivors, found, context) if survivors.priced is None else [priced_part(found[0], survivors)[0]]
+            find_parts(survivors, found, context, rounded=True)
+            if survivors.priced is None
+            else [priced_part(found[0], survivors)[0]]
         )
         stopped = stopped or context.workers.stop()
     if stopped is None:

@@ -191,6 +191,22 @@ def test_effort_and_room_end_it_with_what_there_is():
         assert polished(families, rest, goal, rest.iterations, workers).multipliers is rest.multipliers
 
 
+def test_a_lower_limit_is_the_goal_from_then_on():
+    scores, _ = random_problem(5, 9, 40)
+    families, start = families_in(scores), no_multipliers(families_in(scores))
+    goal, turns = Goal(np.inf, ROOT, ROOM), []
+
+    def on_turn(reached):
+        turns.append(reached)
+        return reached.multipliers.root if len(turns) == 2 else None
+
+    with Workers(1) as workers:
+        whole = polished(families, Polished(start), goal, 10_000, workers)
+        ended = polished(families, Polished(start), goal, 10_000, workers, on_turn)
+    assert len(turns) == 2
+    assert ended.multipliers.root < whole.multipliers.root
+
+
 def test_it_goes_on_from_any_turn():
     """What each turn tells is all that it takes to go on, with what is left of the effort."""
     scores, _ = random_problem(5, 9, 40)

@@ -5,10 +5,12 @@ import re
 import numpy as np
 import pytest
 from cases import scores_of, wishful
-from flat import solve
+from flat import estimate, solve
 
 from extbnsl.bounds.lp.polish import LACKING, ROOT
 from extbnsl.core.events import StageAdvanced
+from extbnsl.orders import population
+from extbnsl.proof.bounding import _Turns
 from extbnsl.proof.strategy import FEWEST_ROUNDS
 from extbnsl.scores.local import local_scores
 
@@ -90,11 +92,38 @@ def of_many(call):
 
 
 @pytest.mark.slow
-def test_where_no_search_is_possible_more_solutions_are_made_networks(poor_incumbents, sizes):
-    heard = []
-    for every in (1, 1 << 30):
-        sizes(SOLUTIONS=every)
-        solutions = poor_incumbents()
-        solve(unsearchable(range(10)), threads=1)
-        heard.append(len(solutions))
-    assert heard[0] > heard[1] > 0
+@pytest.mark.parametrize("many", [True, False])
+def test_where_no_search_is_possible_all_solutions_are_made_networks(many, poor_incumbents, monkeypatch):
+    heard, turns = poor_incumbents(), []
+    monkeypatch.setattr(_Turns, "_tell", lambda self, done, total, unit: turns.append(unit))
+    solve(unsearchable(range(10)) if many else side_by_side([0]), threads=1, polish=True)
+    assert len(turns) > 3
+    assert (len(heard) == len(turns)) == many
+    assert heard
+
+
+@pytest.mark.parametrize(("how", "brief"), [({}, True), ({"polish": False}, False), ({"lower_bound": "static"}, False)])
+def test_descents_do_for_a_first_network_only_where_linear_programs_follow(how, brief, monkeypatch):
+    made, real = [], population.search_lists
+
+    def search(*given, **options):
+        made.append(options.get("improve"))
+        return real(*given, **options)
+
+    monkeypatch.setattr(population, "search_lists", search)
+    solve(unsearchable(range(10)), threads=1, stop=lambda: "interrupted" if made else None, **how)
+    assert (made[0] is population.by_descent) == brief
+
+
+def test_a_first_network_that_others_go_on_from_is_searched_for(monkeypatch):
+    """The k best networks, and the estimate, make no networks of solutions."""
+    made, real = [], population.search_lists
+
+    def search(*given, **options):
+        made.append(options.get("improve"))
+        return real(*given, **options)
+
+    monkeypatch.setattr(population, "search_lists", search)
+    estimate(unsearchable(range(10)), threads=1, effort=1.0)
+    assert made
+    assert population.by_descent not in made

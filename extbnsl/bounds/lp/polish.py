@@ -52,18 +52,19 @@ def polished(
     goal: Goal,
     effort: int,
     workers: Workers,
-    on_turn: Callable[[Polished], None] = lambda reached: None,
+    on_turn: Callable[[Polished], float | None] = lambda reached: None,
 ) -> Polished:
     """Multipliers for the goal, or on the way to it, at least as good as those at the start, whose iterations count.
 
     Goes on until `effort` simplex iterations are used up, the goal is reached or the bound hardly moves; on_turn gets
-    what there is after each turn. The families may be fewer from call to call, by fixing: that leaves multipliers that
-    are optimal at the root optimal. Deterministic. Raises Stopped, and what on_turn raises.
+    what there is after each turn, and may return a lower limit, which is the goal's from then on. The families may be
+    fewer from call to call, by fixing: that leaves multipliers that are optimal at the root optimal. Deterministic.
+    Raises Stopped, and what on_turn raises.
     """
     program = Program(families, beginning(families, start.multipliers, start.cuts), goal.share, goal.room)
-    best, value = start.multipliers, mean_value(start.multipliers, goal.share)
+    best, value, limit = start.multipliers, mean_value(start.multipliers, goal.share), goal.limit
     mark, turn, left, optimal = value, 0, effort - start.iterations, False
-    while best.root < goal.limit and left > 0 and program.bytes <= goal.room:
+    while best.root < limit and left > 0 and program.bytes <= goal.room:
         left = program.solve(left, workers)
         if left <= 0:
             break
@@ -74,9 +75,10 @@ def polished(
         cuts, left = program.violated(left, workers)
         optimal = left > 0 and not columns.size and not len(cuts)
         turn += 1
-        on_turn(Polished(best, program.cuts, effort - left, optimal, program.support()))
-        few = int((best.root + best.reduced < goal.limit).sum()) <= goal.left * families.costs.size
-        if optimal or few or (turn % WINDOW == 0 and value - mark < STALE * (goal.limit - value)):
+        lower = on_turn(Polished(best, program.cuts, effort - left, optimal, program.support()))
+        limit = limit if lower is None else min(limit, lower)
+        few = int((best.root + best.reduced < limit).sum()) <= goal.left * families.costs.size
+        if optimal or few or (turn % WINDOW == 0 and value - mark < STALE * (limit - value)):
             break
         mark = value if turn % WINDOW == 0 else mark
         program.drop_slack()
