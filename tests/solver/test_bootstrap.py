@@ -261,8 +261,8 @@ def test_without_a_proof_of_the_data_no_resample_is_begun(dataset):
 def test_resamples_that_are_not_proved_are_counted(monkeypatch, dataset):
     components, drawn, real = extbnsl.solver.components, [], Resampling.drawn
 
-    def unproved(survivors, found, context):
-        parts = find_parts(survivors, found, context)
+    def unproved(survivors, found, context, **how):
+        parts = find_parts(survivors, found, context, **how)
         return [replace(p, proved=p.proved and c.size == 1) for p, c in zip(parts, found, strict=True)]
 
     def short_of_memory(*given):
