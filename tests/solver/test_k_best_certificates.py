@@ -1,6 +1,7 @@
 """The best of the k best networks is proved again: a list has what guides a search for that."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -114,15 +115,16 @@ def test_a_claim_about_a_dearer_network_is_refuted(dataset):
 
     best = result.networks[0]
     second = next(one for one in result.networks if cost_of_search(one) > cost_of_search(best) + 1e-3)
-    network, more = second.network, second.cost - best.cost
+    network = second.network
     document |= {"parents": network.parents_by_name(), "order": [network.names[i] for i in network.order()]}
-    document |= {"cost": second.cost, "upper_bound": second.cost, "lower_bound": document["lower_bound"] + more}
+    document |= {"cost": second.cost, "upper_bound": second.cost}
     for component in document["certificate"]["components"]:
         own = [network.names.index(name) for name in component["variables"]]
         costs = [sum(family_cost(dataset, x, one.network.parents[x], "mdl") for x in own) for one in (best, second)]
         for claim in (component, component["steps"][-1]):
             if "lower_bound" in claim:
                 claim["lower_bound"] += costs[1] - costs[0]
+    document["lower_bound"] = math.fsum(one["lower_bound"] for one in document["certificate"]["components"])
     assert not verify(document, dataset).findings
     with Workers(1) as workers:
         optimality = verify_optimality(document, dataset, workers)
