@@ -84,7 +84,7 @@ def by_descent(
     """A round without kicks, for an order from elsewhere: acyclic selection, insertion moves while they gain something,
     and acyclic selection again. A hundredth of the time of a round with them."""
     settle(order, halt, lists)
-    _by_kicks(order, state, elsewhere, 0, halt, lists, kicks=Kicks(widest=1, flips=0, transplants=0))
+    METHODS["insertion"](order, state, elsewhere, 0, halt, lists)
 
 
 def _by_kicks(

@@ -29,12 +29,15 @@ MUST = np.float32(2.0)  # in place of a squared correlation, of a parent that mu
 class Gram(NamedTuple):
     """What families are chosen by, of n variables.
 
-    matrix (n, n) float64: the correlations. half: N / 2. price: of a parent, in nats. allowed, required (n, n) bool:
-    whether [child, parent] may be an arc, or must be; needed (n,) int64: how many parents of each must be, and limits
-    (n,) int64: how many there may be. missing: what the
-    lack of a parent that must be costs, in nats: more than all else. regular: whether all columns together are regular
-    (scores/gaussian.py); otherwise each family is looked at. least: the squared partial correlation from which on one
-    more parent pays; tiny: a difference of costs that says nothing.
+    matrix (n, n) float64: the correlations.
+    half: N / 2.
+    price: of a parent, in nats.
+    allowed, required (n, n) bool: whether [child, parent] may be an arc, or must be.
+    needed, limits (n,) int64: how many parents of each must be, and how many there may be.
+    missing: what the lack of a parent that must be costs, in nats: more than all else.
+    regular: whether all columns together are regular (scores/gaussian.py); otherwise each family is looked at.
+    least: the squared partial correlation from which on one more parent pays.
+    tiny: a difference of costs that says nothing, in nats.
     """
 
     matrix: NDArray[np.float64]

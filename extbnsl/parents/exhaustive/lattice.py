@@ -395,6 +395,25 @@ def extended_below(size, walk, extend, places, rules, facets, left):
             left[q] &= (extended | must[y, q]) & may[y, q]
 
 
+@inlined
+def _extended_at_all(size, walk, extend, places, rules, facets, left):
+    """Keep in `left` (w,) the children that are extended at each subset of the walk's varset Q with one member less.
+    All of these are counted. facets[k] gets the place of Q without its k-th member, unless nobody is left before."""
+    members, some = walk.members, True
+    k = np.int64(0)
+    while k < size and some:
+        facets[k] = place_of(rank_without(k, walk), places)
+        left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
+        some = False
+        for q in range(left.size):
+            left[q] &= extend[facets[k], q]
+            some |= left[q] != u64(0)
+        k += 1
+    if size == 1:  # at larger sets a child is alive only if it is at each of these
+        for q in range(left.size):
+            left[q] &= rules.may[members[0], q]
+
+
 @njit
 def next_alive(first, last, size, extend, below, level, rules, form):
     """The children alive at the varsets Q of `size` members, places first..last, (last - first, w), as far as entropies
@@ -428,18 +447,7 @@ def next_alive(first, last, size, extend, below, level, rules, form):
         if some_required:
             extended_below(size, walk, extend, places_here, rules, facets, left)
         else:
-            k, some = np.int64(0), True
-            while k < size and some:
-                facets[k] = place_of(rank_without(k, walk), places_here)
-                left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
-                some = False
-                for q in range(words):
-                    left[q] &= extend[facets[k], q]
-                    some |= left[q] != u64(0)
-                k += 1
-            if size == 1:  # at larger sets a child is alive only if it is at each of these
-                for q in range(words):
-                    left[q] &= rules.may[members[0], q]
+            _extended_at_all(size, walk, extend, places_here, rules, facets, left)
         some = keep_below(words << 6, left)
         if form is None and some:
             states = _product(members, size, rules.factors)
