@@ -5,6 +5,7 @@ many, each child is explored on its own, the more promising parent sets first. W
 while they are searched. Of numbers no lists are needed then: a search chooses parents within its moves.
 """
 
+import contextlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,17 +13,17 @@ from dataclasses import dataclass, replace
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Event, Observer, StageAdvanced
-from extbnsl.core.figures import in_full
-from extbnsl.data import Data, Numbers
+from extbnsl.core.figures import format_cost, in_full
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.fitted.search import Fitting, fitting
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.orders.population import DEFAULT
 from extbnsl.parents.exhaustive.state import Means
-from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.explored.explore import (
     ALL,
     MOST_PARENTS,
@@ -30,16 +31,18 @@ from extbnsl.parents.explored.explore import (
     Effort,
     Exploration,
     Explored,
+    Left,
     exploration,
     explored_families,
     thread_bytes,
     without_parents,
 )
-from extbnsl.parents.explored.families import as_local_scores, list_of_varsets
+from extbnsl.parents.explored.families import as_local_scores, cheapest, list_of_varsets
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 from extbnsl.solver.approximation import EXPLORED, ApproximateCommits
+from extbnsl.solver.chained import choices_of, joint_misfit, shared_bound
 from extbnsl.solver.families import size_of
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
 from extbnsl.solver.opening import Opened
@@ -83,6 +86,7 @@ SET_SECONDS, RECORD_SECONDS = 2e-6, 2e-9  # to count a pair: for each, and for e
 FEW_PARENTS = 2  # which can be counted of many variables
 FLOORS = 0.05  # of the time, for what a family of each child costs at least, where that does
 FLOOR_SECONDS = 50e-9  # for each record and variable, at most
+SHARED, SHARED_SECONDS = 0.05, 1.0  # of the time, and at most, for multipliers where not all families are known
 LISTED, LISTED_IN_ALL = 200, 20_000  # families of a child to begin with: so many, more if there are fewer in all
 SETS_A_SECOND = 50_000  # parent sets of numbers that a thread explores, or more
 FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
@@ -133,13 +137,18 @@ def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
     selection = INDEPENDENCE if run.asked.methods.selection == AUTO else run.asked.methods.selection
     setting = exploration(dataset, selection, run.asked.claim, FIRST)
     problem = _fitting(setting, run)
+    joint = _joint(dataset, setting, run)
     children, least = _known(dataset, setting, problem, run)
     whole = sum(own.ended == ALL for own in children)
     _note(least, whole, run)
+    if whole < n and setting.exact is None:
+        _share(children, least, joint, setting, run)
     run.commits.know(known={})  # the lists have it, and the files
     if problem is not None and whole < n:
         run.commits.standing.searching = True
         return Gathered(problem, None)
+    if whole < n:  # they will grow
+        children = [replace(own, families=cheapest(own.families, _listed(n))) for own in children]
     families = [own.families for own in children]
     if whole < n:
         most = _room(dataset, setting, run.granted) // FAMILY_BYTES
@@ -183,6 +192,35 @@ def _note(least: Iterable[float], whole: int, run: ApproximateRun) -> None:
     standing.counted["explored_whole"] = whole
 
 
+def _joint(dataset: Data, setting: Exploration, run: ApproximateRun) -> float:
+    """What the misfits of all families of a network add up to at least, in nats, if there is time for that; the
+    standing gets what every network costs at least by that alone."""
+    if setting.exact is not None or not isinstance(dataset, Dataset) or run.stop() is not None:
+        return 0.0
+    joint, standing = 0.0, run.commits.standing
+    if FLOOR_SECONDS * dataset.records * dataset.variables <= FLOORS * Deadline(standing.times.end).remaining():
+        with run.workers(standing.times.latest) as workers, contextlib.suppress(Stopped):
+            joint = workers.run(joint_misfit, dataset)
+    prices = [penalty_of(setting.parameter, arity, 1.0) for arity in setting.data.arities.tolist()]
+    standing.lower_bound = max(standing.lower_bound, math.fsum([joint, *prices]))
+    return joint
+
+
+def _share(
+    children: Sequence[Explored], least: Sequence[float], joint: float, setting: Exploration, run: ApproximateRun
+) -> None:
+    """Let the standing know what every network costs at least, where not all families are known."""
+    standing, granted = run.commits.standing, run.granted
+    floors = standing.children.floors or _poor_floors(setting)
+    choices = [choices_of(own, floor, cost, setting) for own, floor, cost in zip(children, floors, least, strict=True)]
+    seconds = min(SHARED_SECONDS, SHARED * Deadline(standing.times.searched).remaining())
+    seconds = seconds if run.stop() is None else 0.0
+    with run.context.stages.stage("bounds", "") as summary:
+        bound = shared_bound(choices, joint, granted.memory // 8, run.asked.methods.seed, seconds)
+        standing.lower_bound = max(standing.lower_bound, bound)
+        summary.append(f"best bound {format_cost(standing.lower_bound)}")
+
+
 def _known(
     dataset: Data, setting: Exploration, problem: Fitting | None, run: ApproximateRun
 ) -> tuple[Sequence[Explored], Sequence[float]]:
@@ -223,13 +261,23 @@ def _counted(dataset: Data, run: ApproximateRun) -> tuple[Sequence[Explored], Se
         list_of_varsets(varsets, costs, most)
         for varsets, costs in zip(found.scores.parents, found.scores.costs, strict=True)
     ]
-    children, least = [Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist()
+    children = [
+        Explored(x, own, own.families, ended, Left(math.inf, _least_other(x, found, own.families)))
+        for x, own in enumerate(lists)
+    ]
+    least = found.least.tolist()
     if run.stop() is None:
         commits.know(*children, floors=tuple(least))
         commits.standing.enumeration = commits.standing.counting = None
         commits.standing.searching = True
         commits.commit_or_stop()
     return children, least
+
+
+def _least_other(child: int, found: Survivors, listed: int) -> float:
+    """What a family of the child that is not among so many that are listed costs at least, in nats."""
+    costs = found.scores.costs[child]
+    return min(float(found.unjudged[child]), float(costs[listed - 1]) if listed < costs.size else math.inf)
 
 
 def _listed(n: int) -> int:
@@ -251,7 +299,8 @@ def _explored(dataset: Data, setting: Exploration, run: ApproximateRun) -> Seque
                 run.commits.know(floors=floors)
         times, n = run.commits.standing.times, dataset.variables
         room, known = _room(dataset, setting, run.granted), run.commits.standing.children.known
-        effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=Deadline(times.explored))
+        most = room // FAMILY_BYTES // n
+        effort = Effort(families=min(most, _listed(n)), whole=most, until=Deadline(times.explored))
         detail = f"exploring those of {in_full(n, 'variable')}"
         with run.context.stages.stage("parents", detail, times.searched) as summary:
             explored = explored_families(setting, effort, workers, room, known, run.context.observer, keep)

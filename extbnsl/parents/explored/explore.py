@@ -60,12 +60,13 @@ ALL, SETS, SECONDS, MEMORY, STOPPED = "all", "sets", "seconds", "memory", "stopp
 @dataclass(frozen=True)
 class Effort:
     """How long each child is explored. sets: parent sets of two or more that are scored; seconds of one thread; None:
-    no limit. families: how many are kept, the cheapest. until: the children that are left share what is left until
-    then. A time limit makes the result depend on the machine."""
+    no limit. families: how many are kept, the cheapest; whole: the same of a child of which no others could win. until:
+    the children that are left share what is left until then. A time limit makes the result depend on the machine."""
 
     sets: int | None = None
     seconds: float | None = None
     families: int | None = None
+    whole: int | None = None
     until: Deadline | None = None
 
 
@@ -94,15 +95,31 @@ class Exploration:
         return int(min(own, self.constraints.candidates(child).size))
 
 
+class Left(NamedTuple):
+    """What can be said of the families of a child that are not in its list, in nats; infinity where there are none.
+
+    penalty: the least one of a parent set that was not scored, and that none that was scored makes needless. cost: what
+    the others cost at least, which were scored, and are too many.
+    """
+
+    penalty: float
+    cost: float
+
+
+UNTOLD = Left(0.0, -math.inf)
+
+
 @dataclass(frozen=True)
 class Explored:
     """What is known of a child: its undominated families; `scored`: the parent sets that were scored exactly; ended:
-    why no more were: ALL there are, or the budget of SETS, SECONDS or MEMORY, or it was STOPPED."""
+    why no more were: ALL there are, or the budget of SETS, SECONDS or MEMORY, or it was STOPPED; left: of all other
+    families that can win."""
 
     child: int
     families: FamilyList
     scored: int
     ended: str
+    left: Left = UNTOLD
 
 
 class Exploring(NamedTuple):
@@ -196,7 +213,7 @@ def explore_in_turn(
 def explore_child(child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8]) -> Explored:
     """What is known of a child after so much effort, within so many bytes; `halt` cuts it short."""
     if problem.most(child) == 0:
-        return replace(without_parents(child, problem), ended=ALL)
+        return replace(without_parents(child, problem), ended=ALL, left=Left(math.inf, math.inf))
     deadline = math.inf if effort.seconds is None else clock() + effort.seconds
     candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
     rule = _rule(child, problem, candidates)
@@ -216,8 +233,33 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     if ended == SETS and scored != effort.sets:
         ended = MEMORY
     members, costs = _undominated(closed, candidates, halt)
+    costs = problem.costed(child, members, costs)
     ended = STOPPED if halt[0] else ended
-    return Explored(child, family_list(members, problem.costed(child, members, costs), effort.families), scored, ended)
+    kept = effort.whole if ended == ALL else effort.families
+    dropped = _least_dropped(costs, kept)
+    ended = MEMORY if ended == ALL and dropped < math.inf else ended
+    left = UNTOLD if ended == STOPPED else Left(_least_open(child, problem, exploring), dropped)
+    return Explored(child, family_list(members, costs, kept), scored, ended, left)
+
+
+def _least_open(child: int, problem: Exploration, exploring: Exploring) -> float:
+    """The least penalty of a set that a stream stands for, or that one of these would generate: it has more members,
+    and of the sets of a stream the next one has the fewest configurations. Or of a set that is too large to be
+    explored: nothing is gained by constants, which have one state."""
+    candidates, closed, streams = exploring.candidates, exploring.closed, exploring.streams
+    numbers, places = streams.numbers[: streams.used[0]], streams.places[: streams.used[0]]
+    configurations = closed.configurations[numbers] * candidates.arities[places] + candidates.step
+    least = float(configurations.min(initial=2.0 ** (MOST_PARENTS + 1)))
+    all_open = bool(numbers.size) or problem.most(child) > MOST_PARENTS
+    return candidates.price * least if all_open else math.inf
+
+
+def _least_dropped(costs: NDArray[np.float64], most: int | None) -> float:
+    """What a family costs at least that `family_list` leaves out of those that cost so much, to keep `most`."""
+    costs = costs[np.isfinite(costs)]
+    if most is None or costs.size <= most:
+        return math.inf
+    return float(np.partition(costs, most - 1)[most - 1])
 
 
 def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:

@@ -62,7 +62,12 @@ def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64], mos
     sizes, members = unpacked(varsets)
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     own = FamilyList(starts, members.astype(np.int32), costs)
-    return own if most is None or own.families <= most else family_list(_table(own), costs, most)
+    return own if most is None else cheapest(own, most)
+
+
+def cheapest(own: FamilyList, most: int) -> FamilyList:
+    """So many of the cheapest families of a list, and its smallest set."""
+    return own if own.families <= most else family_list(_table(own), own.costs, most)
 
 
 def merged(own: FamilyList, more: Sequence[tuple[NDArray[np.int32], NDArray[np.float64]]]) -> FamilyList:
