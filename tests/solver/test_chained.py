@@ -6,12 +6,13 @@ import math
 import naive
 import numpy as np
 import pytest
-from asking import approximate_network
+from asking import approximate_network, solve
 from cases import dataset_of, random_dataset
 from portions import first
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import IncumbentFound
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.explored import explore
@@ -81,6 +82,20 @@ def test_the_bound_is_never_above_the_optimum(score, effort):
         best = naive.optimal_cost_brute(dataset.codes, dataset.arities, limit, score)
         for seconds in (0.0, 1.0):
             assert bound_of(dataset, effort, Claim(score, limit), seconds) <= best + 1e-9
+
+
+@pytest.mark.parametrize("score", ["mdl", "bdeu"])
+def test_what_must_be_and_what_must_not_be_are_in_the_bound(score):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        dataset = random_dataset(rng, 7, 80, 3)
+        ahead = [*itertools.combinations(rng.permutation(dataset.names).tolist(), 2)]
+        required = tuple(arc for arc in ahead if rng.random() < 0.15)
+        forbidden = tuple(arc for arc in ahead if arc not in required and rng.random() < 0.3)
+        claim = Claim(score, 4, knowledge=Knowledge(required=required, forbidden=forbidden))
+        best = solve(dataset, claim, budgets=Budgets(threads=1)).cost
+        for effort in EFFORTS:
+            assert joint_misfit(dataset) <= bound_of(dataset, effort, claim) <= best + 1e-9
 
 
 @pytest.mark.parametrize("largest", [explore.MOST_PARENTS, 2])
