@@ -62,7 +62,7 @@ class SpreadPrior(_Dirichlet):
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.formula import SPREAD, formula
 
-        return formula(SPREAD, arities, ess=self.ess / base, by_cells=True)
+        return formula(SPREAD, arities, ess=self.ess / base, least=["cells"])
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class OccurringPrior(_Dirichlet):
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.formula import OCCURRING, formula
 
-        return formula(OCCURRING, arities, ess=self.ess, by_cells=True)
+        return formula(OCCURRING, arities, ess=self.ess, least=["cells"])
 
 
 class UniformPrior(_Dirichlet):
@@ -88,10 +88,10 @@ class UniformPrior(_Dirichlet):
         return float(cells.arity)
 
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
-        from extbnsl.scores.formula import TABLES, formula
+        from extbnsl.scores.formula import TABLES, formula, rising_table
 
-        own = [_rising_table(float(arity), records) for arity in sorted(set(arities.tolist()))]
-        return formula(TABLES, arities, joint=_rising_table(1.0, records), own=own, by_cells=True)
+        own = [rising_table(float(arity), records) for arity in sorted(set(arities.tolist()))]
+        return formula(TABLES, arities, joint=rising_table(1.0, records), own=own, mixed=own, least=["cells"])
 
 
 BDEU = SpreadPrior("bdeu", "BDeu", "log evidence")
@@ -106,10 +106,3 @@ def _rising(prior: float, counts: "NDArray") -> float:
     numbers, often = np.unique(counts[counts > 0], return_counts=True)
     each = [math.lgamma(prior + m) - math.lgamma(prior) for m in numbers.tolist()]
     return math.fsum(many * value for many, value in zip(often.tolist(), each, strict=True))
-
-
-def _rising_table(prior: float, records: int) -> "NDArray":
-    """ln G(prior + m) - ln G(prior) for m = 0 to `records`: float64."""
-    import numpy as np
-
-    return np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(records)))))

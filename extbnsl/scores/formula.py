@@ -18,6 +18,7 @@ own for each class of arity (TABLES), or joint with each of its members as the c
 """
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -35,20 +36,24 @@ class Formula(NamedTuple):
 
     kind: see above; ess: equivalent sample size, of kinds that have one. joint (N + 1,), own (a, N + 1) float64: the
     tables, own by class, none if it is joint; classes (n,) int64: of each variable's arity; arities (n,) float64.
+    mixed (a, N + 1) float64: the table of h in parents/exhaustive/between, by class; none if there is none.
     states, regrets (p,) float64: the penalty of a family is the regret of all its states less that of its parents', by
-    ascending number of states; none if there is no penalty. by_cells: whether `least` is ln r_X for each cell of P
-    and X.
+    ascending number of states; none if there is no penalty. by_cells: whether a family and all with more parents cost
+    at least ln r_X for each cell of P and X, and by_misfit: whether N H(X | all others) and sum of own(m) - joint(m)
+    over the cells of P.
     """
 
     kind: int
     ess: float
     joint: NDArray[np.float64]
     own: NDArray[np.float64]
+    mixed: NDArray[np.float64]
     classes: NDArray[np.int64]
     arities: NDArray[np.float64]
     states: NDArray[np.float64]
     regrets: NDArray[np.float64]
     by_cells: bool
+    by_misfit: bool
 
 
 class CellTally(NamedTuple):
@@ -67,10 +72,12 @@ def formula(
     ess: float = 0.0,
     joint: NDArray[np.float64] | None = None,
     own: list[NDArray[np.float64]] | None = None,
+    mixed: list[NDArray[np.float64]] | None = None,
     regrets: dict[int, float] | None = None,
-    by_cells: bool = False,
+    least: Collection[str] = (),
 ) -> Formula:
-    """The formula of variables of these arities; own: a table for each of the arities that there are, ascending."""
+    """The formula of variables of these arities; own, mixed: a table for each of the arities that there are, ascending;
+    least: "cells" if it is `by_cells`, "misfit" if it is `by_misfit`."""
     kinds, classes = np.unique(arities, return_inverse=True)
     assert own is None or len(own) == kinds.size, "a table for each arity"
     penalties = sorted((regrets or {}).items())
@@ -79,12 +86,19 @@ def formula(
         ess,
         np.zeros(0) if joint is None else joint,
         np.zeros((0, 0)) if own is None else np.array(own),
+        np.zeros((0, 0)) if mixed is None else np.array(mixed),
         classes.astype(np.int64),
         arities.astype(np.float64),
         np.array([float(states) for states, _ in penalties]),
         np.array([regret for _, regret in penalties]),
-        by_cells,
+        "cells" in least,
+        "misfit" in least,
     )
+
+
+def rising_table(prior: float, records: int) -> NDArray[np.float64]:
+    """ln G(prior + m) - ln G(prior) for m = 0 to `records`: float64."""
+    return np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(records)))))
 
 
 def figures_of(form: Formula, size: int) -> int:
@@ -209,7 +223,9 @@ def least_of(figures, cells, states, child, floor, form):
     cells: those of parents and child that occur, or fewer; states: joint ones of the parents; floor: a lower bound of
     N H(child | all others).
     """
-    arity = form.arities[child]
+    arity, least = form.arities[child], floor
+    if form.by_misfit:
+        least += own_of(figures, child, form) - figures[JOINT] + penalty_of_cells(states, arity, form)
     if form.by_cells:
-        return max(floor, cells * math.log(arity))
-    return floor + (own_of(figures, child, form) - figures[JOINT]) + penalty_of_cells(states, arity, form)
+        least = max(least, cells * math.log(arity))
+    return least

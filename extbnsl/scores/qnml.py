@@ -8,7 +8,9 @@ fNML: cost(X | P) = N H(X | P) + sum over the states j of P of ln C(m_j, r_X)
 (Silander, Roos, Kontkanen, Myllymaki 2008). The sum never falls when parents are added: of the sequences of a + b
 records each has a largest likelihood that is at most the product of those of its two parts, so
 C(a + b, r) <= C(a, r) C(b, r). Hence what N H(X | all other variables) and the sum make for P bounds all families with
-more parents too. Equivalent networks may cost different sums.
+more parents too. So do ln r_X for each joint state of P and X that occurs: with the first record of a state in a cell
+of m others the product m^m C(m, r) of `between` becomes at least r times as large, and no other record lowers a cost.
+Equivalent networks may cost different sums.
 
 The regret of the multinomial is how much the normalised maximum likelihood takes off the largest likelihood. C(m, K) is
 the sum, over all sequences of m records with K states, of the largest likelihood of each. It is 1 for K = 1 or m = 0,
@@ -50,7 +52,7 @@ class QuotientNML(CellScore):
         sizes = _products(arities, most + 1)
         regrets = dict(zip(sizes, log_regrets_of(records, base * np.array(sizes, float)).tolist(), strict=True))
         _check_monotony(regrets, sorted(set(arities.tolist())))
-        return formula(TABLES, arities, joint=mlogm_table(records), regrets=regrets)
+        return formula(TABLES, arities, joint=mlogm_table(records), regrets=regrets, least=["misfit"])
 
 
 QNML = QuotientNML("qnml", "qNML", "log qNML")
@@ -98,11 +100,12 @@ class FactorisedNML(CellScore):
 
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.counting import mlogm_table
-        from extbnsl.scores.formula import TABLES, formula
+        from extbnsl.scores.formula import TABLES, formula, rising_table
 
-        joint = mlogm_table(records)
-        own = [joint + log_regrets(records, arity) for arity in sorted(set(arities.tolist()))]
-        return formula(TABLES, arities, joint=joint, own=own)
+        joint, kinds = mlogm_table(records), sorted(set(arities.tolist()))
+        own = [joint + log_regrets(records, arity) for arity in kinds]
+        mixed = [rising_table(max(1.0, arity / 2), records) for arity in kinds]
+        return formula(TABLES, arities, joint=joint, own=own, mixed=mixed, least=["cells", "misfit"])
 
 
 FNML = FactorisedNML("fnml", "fNML", "log fNML")

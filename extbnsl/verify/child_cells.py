@@ -9,13 +9,24 @@ states of the child occur in j, d_u how many in u, r how many it has. No prior o
   predictive probability (a / r) / (a + records before) <= 1 / r; and M(u). By a prior a, ln of the probability of u
   grows with ln a by a sum over states of (a / r) / (a / r + i), i below the records of the state, less the sum of
   a / (a + i), i < m: that is at least d_u - 1 - a (1 + ln m). Where this is not negative for b, it is for no smaller
-  prior: then D(u) is the cost of u by b. By K2 there is one prior. Of cells of one state no more than ln r is used.
+  prior: then D(u) is the cost of u by b. Of cells of one state no more than ln r is used.
 
-What the cells of Q inside j cost is at least the larger of
+By priors (BDeu, BDs) what the cells of Q inside j cost is at least the larger of
 
 1. c_j ln r + D(u) - d_u ln r for each u. Let the cell of Q with u begin with it. Of the other records, there and in the
    other cells, the first ones of each state cost ln r, and c_j - d_u states have one.
 2. D(u) - M(u) + the sum of M over all cells inside j, for each u: what does not begin a cell costs M.
+
+By tables (K2, fNML) a cell costs own(m) - the sum of each_own(m_k), by the same tables whatever the parents are. Let
+s(m) = own(m) - each_own(m) be what m records of one state cost: no less in several cells than in one (a regret is
+subadditive; by K2 s grows ever more slowly). What else a cell costs, own(m) - the sum of own(m_k), is at least h, the
+same with urn(m) = ln of b (b + 1) .. (b + m - 1) for own: by K2 b = r, where it is the same; by fNML b = r / 2, as
+own - urn is convex there. h of two u in one cell is no less than that of both apart, as b >= 1. (between.py of the
+solver has proofs of both; tests check them number by number.) So what the cells of Q inside j cost is the larger of
+
+1. the sum of s(c_k) over the states, of which j has c_k records, and of h(u) over all u.
+2. the sum of M(u) over the u of several states, and s of what records the others have of each state, or D(u) - M(u) of
+   one u: records beside others cost no less than their M, by fNML too, as a regret does not fall with more records.
 
 The bound of all Q with a candidate v is the sum of these over the cells of P + v, whose u are those of P + U, as v is
 in both. So one pass over all u finds it for all v, where each state of v is a column: what u has goes to the columns
@@ -113,18 +124,19 @@ def regroup(source, top, v, task, frames, space):
 
 @inlined
 def tables_by(prior, top, task, frames, space):
-    """What records of a cell of the parents, and of the child's states in it, add up to by a prior of the first."""
+    """What records of a cell of the parents, and of the child's states in it, add up to; by a prior of the first, or
+    by the tables of the task."""
+    if task.kind <= FIXED:
+        return task.own, task.each_own
     upto = max(frames.largest[top, 0], frames.largest[top, 1])
     own = table(prior, upto, space.tables)
-    each = table(1.0 if task.kind == FIXED else prior / task.arity, upto, space.tables)
+    each = table(prior / task.arity, upto, space.tables)
     return space.tables.sums[own], space.tables.sums[each]
 
 
 @inlined
 def largest_prior(top, task, frames):
     """No Q of a node has a larger prior: of so many parents at least as are not known, and one more than P has."""
-    if task.kind == FIXED:
-        return task.arity
     if task.kind == OCCURRING:
         return task.ess / (frames.cells[top] + frames.pure[top])
     states, more = frames.states[top], max(1, task.known + 1 - top)
@@ -144,23 +156,24 @@ def _whole(nats, task):
 @inner
 def weigh(top, task, frames, space):
     """Find what each u of a node is worth."""
-    prior, counts, mlogm, fixed = largest_prior(top, task, frames), frames.counts[top], task.mlogm, task.kind == FIXED
+    prior, counts, mlogm, fixed = largest_prior(top, task, frames), frames.counts[top], task.mlogm, task.kind <= FIXED
     own, each = tables_by(prior, top, task, frames, space)
     for u in range(frames.ends[top, frames.cells[top] - 1] if frames.cells[top] else 0):
         if frames.only[top, u] >= 0:
             continue
-        m, states, apart, cost = 0, 0, 0.0, 0.0
+        m, states, apart, cost, alike = 0, 0, 0.0, 0.0, 0.0
         for k in range(space.tally.size):
             if counts[u, k] > 0:
                 m += counts[u, k]
                 states += 1
                 apart += mlogm[counts[u, k]]
                 cost += each[counts[u, k]]
+                alike += task.urn[counts[u, k]] if fixed else 0.0
         misfit, least = max(0.0, mlogm[m] - apart), states * task.log_arity
         if fixed or (states - 1) * m >= prior * (m + mlogm[m]):
             least = own[m] - cost
         least = max(least, misfit)
-        frames.alone[top, u] = _whole(least - states * task.log_arity, task)
+        frames.alone[top, u] = _whole(task.urn[m] - alike if fixed else least - states * task.log_arity, task)
         frames.corrected[top, u] = _whole(least - misfit, task)
         frames.misfit[top, u] = _whole(misfit, task)
     frames.stale[top] = True
@@ -252,8 +265,9 @@ def _close_cell(each, seen, several, space):
 
 
 @inner
-def bound(top, task, frames, space):
-    """Find the bound of all Q of a node with each of its candidates."""
+def _bound_by_priors(top, task, frames, space):
+    """Add to the totals of columns what the cells that are kept cost at least, by priors, less what the planes count;
+    returns what those cost in all columns that are one u."""
     row, only, counts, each = frames.row[top], frames.only[top], frames.counts[top], np.int32(task.each)
     surely, low = frames.pure[top] * task.each, 0
     for j in range(frames.cells[top]):
@@ -276,6 +290,72 @@ def bound(top, task, frames, space):
         low = high
         _close_cell(each, seen, several, space)
     _read_off(space)
+    return surely
+
+
+@inner
+def _add_counts(records, inside, counts):
+    """Add records to the columns that have them."""
+    for c in range(inside.size):
+        counts[c] += records & np.int32(inside[c])
+
+
+@inner
+def _close_counted(plain, mixed, task, space):
+    """Add to the totals of columns the larger of what a cell costs there by the two rules of tables."""
+    worth = task.worth_alone
+    for c in range(space.total.size):
+        apart = np.int64(0)
+        for k in range(len(plain)):
+            apart += worth[plain[k, c]]
+        if mixed:
+            every = np.int64(space.alone[c])
+            for k in range(len(plain)):
+                every += worth[plain[k, c] + space.several[k, c]]
+                space.several[k, c] = 0
+            apart = max(every, space.misfit[c] + max(apart, np.int64(space.corrected[c])))
+            space.alone[c] = space.corrected[c] = space.misfit[c] = 0
+        for k in range(len(plain)):
+            plain[k, c] = 0
+        space.total[c] += apart
+
+
+@inner
+def _bound_by_tables(top, task, frames, space):
+    """The same by tables."""
+    row, only, counts, surely, low = frames.row[top], frames.only[top], frames.counts[top], np.int64(0), 0
+    for i in range(frames.pure[top]):
+        surely += task.worth_alone[space.pure[i]]
+    for j in range(frames.cells[top]):
+        high, mixed = frames.ends[top, j], False
+        if high == low + 1:
+            surely += frames.misfit[top, low] + np.int64(frames.corrected[top, low])
+            low = high
+            continue
+        for u in range(low, high):
+            inside = task.inside[row[u]]
+            for k in range(space.tally.size):
+                if counts[u, k] > 0:
+                    _add_counts(counts[u, k], inside, space.plain[k] if only[u] >= 0 else space.several[k])
+            if only[u] < 0:
+                mixed, corrected, misfit = True, frames.corrected[top, u], frames.misfit[top, u]
+                for c in range(inside.size):
+                    own = np.int32(inside[c])
+                    space.alone[c] += frames.alone[top, u] & own
+                    space.corrected[c] = max(space.corrected[c], corrected & own)
+                    space.misfit[c] += misfit & own
+        low = high
+        _close_counted(space.plain, mixed, task, space)
+    return surely
+
+
+@inner
+def bound(top, task, frames, space):
+    """Find the bound of all Q of a node with each of its candidates."""
+    if task.kind <= FIXED:
+        surely = _bound_by_tables(top, task, frames, space)
+    else:
+        surely = _bound_by_priors(top, task, frames, space)
     for v in range(task.marks.shape[0]):
         if frames.open[top, v]:
             found = surely

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.verify.prior_tables import PriorTables, new_tables
-from extbnsl.verify.set_frames import Searched
+from extbnsl.verify.set_frames import CELL_REGRET, FIXED, Searched
 
 WORD_BITS = 64
 SUM_BITS = 29  # of what the cells of a node are worth together, in whole numbers, at most
 MOST_SCALE = 24  # bits behind the point of a nat
+ROUNDING = 1e-12  # nats, of numbers from tables
 PLANES = 33  # a number of rows has fewer bits
 
 
@@ -51,6 +52,10 @@ class ChildTask(NamedTuple):
     marks: NDArray[np.uint64]  # (p, w) which columns a parent has
     inside: NDArray[np.int8]  # (d, 64 w) -1 where a row has the column, else 0
     mlogm: NDArray[np.float64]  # m ln m (N + 1,)
+    own: NDArray[np.float64]  # by tables: what records of a cell of the parents add (N + 1,); by priors none
+    each_own: NDArray[np.float64]  # what those of the child's states in it take away
+    urn: NDArray[np.float64]  # of which h of `child_cells` is made
+    worth_alone: NDArray[np.int64]  # what records of one state cost as a cell, in whole numbers, rounded down
     worth: NDArray[np.int64]  # (k, p) what each cluster takes from families without the parent, in units
 
 
@@ -97,6 +102,8 @@ class ChildSpace(NamedTuple):
     alone: NDArray[np.int32]  # (64 w,) the largest of its cells
     corrected: NDArray[np.int32]  # (64 w,) the largest
     misfit: NDArray[np.int32]  # (64 w,) the sum
+    plain: NDArray[np.int32]  # (states, 64 w) by tables: records of cells of one state
+    several: NDArray[np.int32]  # (states, 64 w) and of others
     total: NDArray[np.int64]  # (64 w,)
     tally: NDArray[np.int64]  # (states,)
     tables: PriorTables
@@ -130,6 +137,8 @@ def child_task(problem: Searched, columns: Columns, child: int, known: int, part
     counts = np.arange(records + 1.0)
     scale = 2.0 ** min(MOST_SCALE, math.floor(SUM_BITS - math.log2((1.0 + records) * math.log(max(arity, 2.0)))))
     own = _clusters_of(problem, child)
+    of_cells = _tables(problem, child)
+    alone = of_cells[0] - of_cells[1]
     return ChildTask(
         kind=problem.kind,
         ess=problem.ess,
@@ -150,9 +159,31 @@ def child_task(problem: Searched, columns: Columns, child: int, known: int, part
         variables=problem.variables,
         by_arity=np.argsort(problem.arities[: problem.parents], kind="stable"),
         mlogm=counts * np.log(np.maximum(counts, 1.0)),
+        own=of_cells[0],
+        each_own=of_cells[1],
+        urn=of_cells[2],
+        worth_alone=np.floor(np.maximum(alone - ROUNDING, 0.0) * scale).astype(np.int64),
         worth=problem.multipliers[own, None] * problem.holds[own, : problem.parents],
         **columns._asdict(),
     )
+
+
+def _tables(problem: Searched, child: int) -> list[NDArray[np.float64]]:
+    """What the records of a child's cells add up to by tables, and h; by priors there are none."""
+    arity, records = float(problem.arities[child]), int(problem.weights.sum())
+    if problem.kind == CELL_REGRET:
+        own = problem.tables[1 + problem.classes[child]]
+        return [own, problem.tables[0], _rising(max(1.0, arity / 2.0), records)]
+    if problem.kind == FIXED:
+        own = _rising(arity, records)
+        return [own, _rising(1.0, records), own]
+    return [np.zeros(0)] * 3
+
+
+def _rising(prior: float, records: int) -> NDArray[np.float64]:
+    """The sum of ln(prior + i) over i < m, for m = 0, 1, ..."""
+    terms = np.log(np.longdouble(prior) + np.arange(records, dtype=np.longdouble))
+    return np.concatenate(([0.0], np.cumsum(terms))).astype(np.float64)
 
 
 def _clusters_of(problem: Searched, child: int) -> NDArray[np.int64]:
@@ -223,6 +254,8 @@ def new_child_space(task: ChildTask, frames: ChildFrames) -> ChildSpace:
         alone=np.zeros(columns, np.int32),
         corrected=np.zeros(columns, np.int32),
         misfit=np.zeros(columns, np.int32),
+        plain=np.zeros((states, columns), np.int32),
+        several=np.zeros((states, columns), np.int32),
         total=np.zeros(columns, np.int64),
         tally=np.zeros(states, np.int64),
         tables=new_tables(task.mlogm.size - 1, 4),

@@ -1,4 +1,4 @@
-"""The search over large parent sets of one child, by scores with a Dirichlet prior: kernels.
+"""The search over large parent sets of one child, by scores with a Dirichlet prior and fNML: kernels.
 
 A node of the stack is parents P and candidates U, of which none was decided: it stands for all Q with P < Q <= P + U.
 `child_cells` has what such a Q with a candidate v costs at least. Where that is as much as a family with P and v must
@@ -12,7 +12,7 @@ import numpy as np
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.verify.child_cells import MOST_STATES, bound, regroup, tables_by, weigh
-from extbnsl.verify.set_frames import FIXED, OCCURRING
+from extbnsl.verify.set_frames import OCCURRING
 from extbnsl.verify.set_search import UNIT
 
 
@@ -81,9 +81,7 @@ def _enter(top, v, task, frames, space):
 def _cost(top, reach, task, frames, space):
     """What the family of a node costs; infinity if that is certainly no less than `reach`."""
     prior, counts, tally = task.ess / frames.states[top], frames.counts[top], space.tally
-    if task.kind == FIXED:
-        prior = task.arity
-    elif task.kind == OCCURRING:
+    if task.kind == OCCURRING:
         prior = task.ess / (frames.cells[top] + frames.pure[top])
     if frames.states[top] * task.arity > MOST_STATES:
         return np.inf

@@ -13,7 +13,7 @@ and qNML. By BDeu, BDs and K2 it is a marginal likelihood. What P and all its su
   agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r.
 
 Of sets of some size, up to which there are not too many, this is all. Larger ones, which are too many to look at by the
-scores with priors, each child has searched for by itself, with a bound of all sets between two: see `child_cells`.
+scores with priors and fNML, each child has searched for by itself, with a bound of all sets between two: `child_cells`.
 
 A child has a parent set left out, with all supersets of that or alone, if one of these holds:
 
@@ -82,7 +82,7 @@ KINDS = {
 }
 WIDEST = 690.0  # logarithm of the most joint states that a float holds
 ROOM = 4096  # families that a search hands over at a time
-MANY = 2_000_000  # parent sets, by scores with a prior: fewer are all counted for all children at once
+MANY = 2_000_000  # parent sets, by scores with a prior and fNML: fewer are all counted for all children at once
 COUNTED = 200_000  # of more, so many of the small ones are
 MOST_PARTS = 64  # of a child's search: each goes through the choices at the root
 PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
@@ -204,7 +204,7 @@ def _size_of_sets(problem: Searched) -> int:
     """Up to how many parents all sets are counted for all children at once."""
     of_size = (math.comb(problem.parents, size) for size in range(problem.depth + 1))
     up_to = list(itertools.accumulate(of_size))
-    if problem.kind < set_frames.FIXED or up_to[-1] <= MANY:
+    if problem.kind in (set_frames.MISFIT, set_frames.STATE_REGRET) or up_to[-1] <= MANY:
         return problem.depth
     return max(0, sum(sets <= COUNTED for sets in up_to) - 1)
 

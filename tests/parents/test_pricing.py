@@ -33,7 +33,7 @@ from extbnsl.proof.priced import KnownNetworks
 from extbnsl.scores.local import in_order
 
 UNIT = 2.0**-36
-SCORES = ("bdeu:0.1", "bdeu", "bdeu:10", "bdeu:1000", "bds:0.1", "bds:5", "bds:100", "k2")
+SCORES = ("bdeu:0.1", "bdeu", "bdeu:10", "bdeu:1000", "bds:0.1", "bds:5", "bds:100", "k2", "fnml")
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,20 @@ def prices_of(cuts, n, least, gap):
 @pytest.mark.parametrize("seed", range(12))
 def test_a_child_gives_all_undominated_families_below_the_threshold_and_no_others(score, seed):
     rng = np.random.default_rng((seed, len(score)))
-    dataset = dependent(rng, int(rng.integers(4, 9)), int(rng.integers(5, 120)))
+    check_a_child(score, rng, dependent(rng, int(rng.integers(4, 9)), int(rng.integers(5, 120))))
+
+
+@pytest.mark.parametrize("score", ["k2", "fnml"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_child_of_eleven_columns_of_which_one_is_constant_and_records_are_the_same(score, seed):
+    rng = np.random.default_rng((seed, 2))
+    dataset = dependent(rng, 10, int(rng.integers(20, 60)))
+    codes = np.insert(dataset.codes[rng.integers(0, dataset.records, 150)], 0, 0, axis=1)
+    check_a_child(score, rng, dataset_of(codes, [2, *dataset.arities.tolist()]))
+
+
+def check_a_child(score, rng, dataset):
+    """What is found of a child is what scoring all of its parent sets finds."""
     n, arities = dataset.variables, dataset.arities.tolist()
     child, most, cuts = int(rng.integers(0, n)), int(rng.integers(1, n + 1)), random_cuts(rng, n)
     complete_to, slack = int(rng.integers(0, most)), float(rng.choice([0.0, 0.0, 2.0]))
@@ -128,7 +141,7 @@ def test_a_child_gives_all_undominated_families_below_the_threshold_and_no_other
         assert cost < least + gap + counted(child, own, cuts) + 1e-6
 
 
-@pytest.mark.parametrize("score", ["bdeu", "bdeu:100", "bds:5", "k2"])
+@pytest.mark.parametrize("score", ["bdeu", "bdeu:100", "bds:5", "k2", "fnml"])
 @pytest.mark.parametrize("seed", range(6))
 def test_climbs_find_families_below_the_least_known_at_what_they_cost(score, seed):
     rng = np.random.default_rng(seed)
@@ -211,7 +224,7 @@ def test_rounds_keep_the_optimum_and_never_show_more(score, seed):
     assert found.priced.bound > -math.inf
 
 
-@pytest.mark.parametrize("score", ["bdeu", "bdeu:100", "bds:5", "k2"])
+@pytest.mark.parametrize("score", ["bdeu", "bdeu:100", "bds:5", "k2", "fnml"])
 def test_all_families_are_there_that_a_cheaper_network_can_have(score):
     dataset = dependent(np.random.default_rng(8), 7, 60)
     n, seen = dataset.variables, []

@@ -22,7 +22,7 @@ from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SMALL = {"cells_by_child.MANY": 20, "cells_by_child.FEW": 60, "rounds.FEW": 16, "rounds.MANY": 16}
-SCORES = ("bdeu", "bdeu:10", "bdeu:200", "bds:5", "k2")
+SCORES = ("bdeu", "bdeu:10", "bdeu:200", "bds:5", "k2", "fnml")
 
 
 @pytest.fixture(autouse=True)

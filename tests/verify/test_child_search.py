@@ -30,7 +30,8 @@ from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.statement import verify_optimality
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
-PRIORS = (("bdeu", 0.1), ("bdeu", 1.0), ("bdeu", 10.0), ("bdeu", 1000.0), ("bds", 1.0), ("bds", 50.0), ("k2", None))
+PRIORS = (("bdeu", 0.1), ("bdeu", 1.0), ("bdeu", 10.0), ("bdeu", 1000.0), ("bds", 1.0), ("bds", 50.0))
+ASKED = (*PRIORS, ("k2", None), ("fnml", None))
 
 
 def few_rows(rng, n, largest_arity):
@@ -69,7 +70,7 @@ def searched(dataset, child, asked, threshold, cuts, counted, every=False):
         return dict(zip(varsets[:, 0].tolist(), found.tolist(), strict=True)), source.rounding(child)
 
 
-@pytest.mark.parametrize(("score", "ess"), PRIORS)
+@pytest.mark.parametrize(("score", "ess"), ASKED)
 @SETTINGS
 @given(st.integers(0, 2**32), st.sampled_from([None, None, None, 5, 3]), st.booleans())
 def test_all_that_matter_of_ten_columns(score, ess, seed, max_parents, knowing):
@@ -117,7 +118,7 @@ def bounds_on_the_way(steps, task, frames, space, bounds, open_, parents):
         bounds[i], open_[i], parents[i] = frames.bound[top], frames.open[top], top
 
 
-@pytest.mark.parametrize(("score", "ess"), PRIORS)
+@pytest.mark.parametrize(("score", "ess"), ASKED)
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(0, 3))
 def test_a_bound_is_no_more_than_what_any_set_of_the_node_costs(score, ess, seed, known):
@@ -193,7 +194,7 @@ def checked(document, dataset):
         return verify_optimality(json.loads(json.dumps(document)), dataset, workers)
 
 
-@pytest.mark.parametrize(("score", "ess"), [("bdeu", 1.0), ("bds", 1.0), ("k2", None)])
+@pytest.mark.parametrize(("score", "ess"), [("bdeu", 1.0), ("bds", 1.0), ("k2", None), ("fnml", None)])
 def test_a_certificate_that_hides_a_large_family_proves_nothing(score, ess):
     """The parity costs much less with four parents than with three or less; what is true is proved."""
     dataset = parity()
@@ -206,7 +207,7 @@ def test_a_certificate_that_hides_a_large_family_proves_nothing(score, ess):
     assert optimality.findings
 
 
-@pytest.mark.parametrize(("score", "ess"), [("bdeu", 1.0), ("bds", 1.0), ("k2", None)])
+@pytest.mark.parametrize(("score", "ess"), [("bdeu", 1.0), ("bds", 1.0), ("k2", None), ("fnml", None)])
 def test_wrong_figures_of_a_certificate_prove_nothing(score, ess):
     """A bound that the least reduced costs or multipliers seem to show, as they are too large."""
     dataset = parity()

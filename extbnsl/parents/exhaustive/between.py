@@ -1,4 +1,4 @@
-"""Kernels of the search child by child for scores with a Dirichlet prior: all parent sets between two.
+"""Kernels of the search child by child for scores of cells: all parent sets between two.
 
 A node is a parent set P and a set U of candidates that may be added: it stands for all Q with P < Q <= P + U. A family
 is of interest if it costs less than each of its subsets and the slack, and less than its threshold T(Q) = limit + l(Q):
@@ -7,8 +7,8 @@ of interest that costs as much as T(P), or as the cheapest known family inside P
 
 Within a cell j of P (a joint state of it) lie the cells u of P + U; a Q divides j into cells that consist of such u.
 Let c_j be the child's states in j, d_u those in u, r all there are, M(u) = m H(X | u) the misfit of its m records, and
-D(u) the least that u costs as a cell of its own by any prior that a Q may have. What the cells of Q inside j cost
-together is at least
+D(u) the least that u costs as a cell of its own by any prior that a Q may have. By priors (BDeu, BDs) what the cells of
+Q inside j cost together is at least
 
 1. c_j ln r + D(u) - d_u ln r, for each u that has several of the child's states. Some cell C of Q contains u. By the
    chain rule C costs at least D(u) and what the other records cost after those of u. Among these the first of each
@@ -40,7 +40,36 @@ Else that is so from some lower a on, and for an interval [lo, hi] above it the 
 and ln(hi / lo) (sum of the first terms at hi - sum of the second at lo), as each of them rises with a.
 
 By BDeu b = ess / (q(P) x the product of the least arities of as many candidates as a Q of interest has more, one at
-least); by BDs b = ess / the cells of P that occur, as they become no fewer; by K2 the prior is r whatever the parents.
+least); by BDs b = ess / the cells of P that occur, as they become no fewer.
+
+**By tables** (K2, fNML) a cell of m records costs own(m) - sum over k of joint(m_k) = g + sum over k of s(m_k), for
+s(m) = own(m) - joint(m), what m records of one state cost, and g = own(m) - sum over k of own(m_k). With K2 exp own(m)
+is r (r + 1) .. (r + m - 1), with fNML S(m) = m^m C(m, r): the sum over all sequences of m records of the product of the
+m_k^m_k. With both
+
+- s is subadditive: records of one state cost no less in several cells than in one. With K2 the increments
+  ln((r + i) / (1 + i)) of s fall; with fNML see scores/qnml.py.
+- g >= h, which is the same of a table `mixed` in place of own: ln a (a + 1) .. (a + m - 1). With K2 a = r, so h = g.
+  With fNML a = r / 2. S(m) / exp mixed(m) is the mean, over shares t_k with a Dirichlet distribution of 1/2 each, of
+  the binomial convolution of r sequences t_k^m x(m), for x(m) = m^m / (1/2 3/2 .. (m - 1/2)). x is log-convex: ratios
+  (m + 1)^(m + 1) / m^m / (m + 1/2) rise with m, as ln(1 + 1/m) > 1 / (m + 1/2). So are such convolutions (Davenport
+  and Polya 1949, *On the product of two power series*, Canadian Journal of Mathematics 1), and so are means of them.
+  Hence own - mixed is convex, 0 at 0, and superadditive.
+- h(u, v) >= h(u) + h(v), for u and v in one cell. h of several states is the sum of h of two, a state and those before
+  it. So let u have (b, c) and v (d, e) records of two, and L be the difference. If b > 0 and b e >= c d, one record
+  less of b takes ln (A + c + d + e) A / ((A + c) (A + d)) from L, for A = a + b - 1. That is not negative, as
+  A e >= b e >= c d (a >= 1). Where b e <= c d the same holds of c. At the end u or v, or a state, has no record, and
+  L = 0.
+
+Let c_k be the records in j of state k, p_k those in cells u of one state. The cells of Q inside j cost at least
+
+1. sum over k of s(c_k) + sum over u of h(u): each cell the s of its records and the h of its u.
+2. the sum of M(u) over the u of several states, and the larger of sum over k of s(p_k), and of D(u) - M(u) for each
+   such u. For records that join others cost at least their M. With K2 no records have a larger probability than by
+   their own frequencies. With fNML M is superadditive, and C(m, r) does not fall with m: the largest likelihoods of the
+   r sequences with one record more add up to no less than that of the sequence.
+
+Cells j that are one u cost D(u), whatever Q is. Here nothing depends on Q, so that what u is worth is found once.
 
 The sums are of whole numbers: nats times a power of two, rounded down. So they do not depend on their order, and are no
 more than what they stand for.
@@ -70,7 +99,8 @@ STEEP = 1e-9  # a slope that is certainly not negative
 class CellSpace(NamedTuple):
     """Working space: slots (2 d,) int64 of a hash table, zero between uses; place, cell (d,), counts (d, r) int64 of
     cells; fresh (d,) int64: cells to be weighed; present (r, w) uint64: in which columns a state of the child is;
-    alone, corrected, unexplained, states, plain (64 w,) int32, total (64 w,) int64 of columns; tally (most states, r),
+    alone, corrected, unexplained, states, plain (64 w,) int32, total (64 w,) int64 of columns; ones, others (r, 64 w)
+    int32: by tables, their records by state, in cells of one state and in others; tally (most states, r),
     inside (most states,) int64 of a candidate's states; mask (w,) uint64; times (m,) int64, zero between uses."""
 
     slots: NDArray[np.int64]
@@ -85,6 +115,8 @@ class CellSpace(NamedTuple):
     states: NDArray[np.int32]
     plain: NDArray[np.int32]
     total: NDArray[np.int64]
+    ones: NDArray[np.int32]
+    others: NDArray[np.int32]
     tally: NDArray[np.int64]
     inside: NDArray[np.int64]
     mask: NDArray[np.uint64]
@@ -97,6 +129,7 @@ def space_of(task):
     d, m = task.states.size, task.arities.size
     words = task.bits.shape[1]
     columns = 64 * words
+    counted = columns if task.form.kind == TABLES else 0
     return CellSpace(
         np.zeros(2 * d, np.int64),
         np.zeros(d, np.int64),
@@ -110,6 +143,8 @@ def space_of(task):
         np.zeros(columns, np.int32),
         np.zeros(columns, np.int32),
         np.zeros(columns, np.int64),
+        np.zeros((task.arity, counted), np.int32),
+        np.zeros((task.arity, counted), np.int32),
         np.zeros((task.arities.max() if m else 1, task.arity), np.int64),
         np.zeros(task.arities.max() if m else 1, np.int64),
         np.zeros(words, np.uint64),
@@ -137,14 +172,20 @@ def _tables_of(joint, records, task, frames):
 @inner
 def _cost_of(counts, records, joint, task, frames):
     """What a cell of these counts, so many records together, costs by the prior of so many joint states."""
-    if task.form.kind == TABLES:
-        cost, table = task.form.own[task.of_arity, records], task.form.joint
-    else:
-        known = frames.known[_tables_of(joint, records, task, frames)]
-        cost, table = known[OWN, records], known[JOINT]
+    known = frames.known[_tables_of(joint, records, task, frames)]
+    cost = known[OWN, records]
     for k in range(counts.size):
-        cost -= table[counts[k]]
+        cost -= known[JOINT, counts[k]]
     return cost
+
+
+@inlined
+def _by_tables(counts, records, own, joint):
+    """What a cell of these counts, so many records together, adds up to by the tables of a formula."""
+    total = own[records]
+    for k in range(counts.size):
+        total -= joint[counts[k]]
+    return total
 
 
 @inner
@@ -190,23 +231,27 @@ def _weigh(at, count, task, frames, fresh):
                 last = k
                 apart += mlogm[counts[k]]
         cell[SEEN] = 1
-        if states == 1 and not fixed:
+        if states == 1:
             cell[ALONE], cell[CORRECTED] = PLAIN, last
             continue
         misfit = max(0.0, mlogm[records] - apart)
         if fixed:
-            least = _cost_of(counts, records, joint, task, frames)
-        else:
-            if records > frames.filled[table]:
-                _tables_of(joint, records, task, frames)
-            known = frames.known[table]
-            least, slope = known[OWN, records], -known[OWN_SLOPE, records]
-            for k in range(task.arity):
-                least -= known[JOINT, counts[k]]
-                slope += known[JOINT_SLOPE, counts[k]]
-            if slope < STEEP:
-                least = _least_of(counts, records, misfit, joint, task, frames)
-                table = _tables_of(joint, 1, task, frames)
+            mixed = task.form.mixed[task.of_arity]
+            least = _by_tables(counts, records, task.form.own[task.of_arity], task.form.joint)
+            cell[ALONE] = _whole(_by_tables(counts, records, mixed, mixed), task)
+            cell[CORRECTED] = _whole(least - misfit, task)
+            cell[UNEXPLAINED] = _whole(misfit, task)
+            continue
+        if records > frames.filled[table]:
+            _tables_of(joint, records, task, frames)
+        known = frames.known[table]
+        least, slope = known[OWN, records], -known[OWN_SLOPE, records]
+        for k in range(task.arity):
+            least -= known[JOINT, counts[k]]
+            slope += known[JOINT_SLOPE, counts[k]]
+        if slope < STEEP:
+            least = _least_of(counts, records, misfit, joint, task, frames)
+            table = _tables_of(joint, 1, task, frames)
         cell[ALONE] = _whole(least - states * each, task)
         cell[CORRECTED] = _whole(least - misfit, task)
         cell[UNEXPLAINED] = _whole(misfit, task)
@@ -222,12 +267,16 @@ def _meet(row, other, bits, mask):
 
 
 @inlined
-def _is_whole(cell, task):
-    """Whether nothing is to be known of a cell j that consists of this cell u: it costs ln r at least."""
-    states = 0
-    for k in range(COUNTS, COUNTS + task.arity):
-        states += cell[k] > 0
-    return states == 1 and task.form.kind != TABLES
+def _sure(counts, task):
+    """What a cell j of these counts, which is one cell u, costs at least, so that nothing else is to be known of it; -1
+    if more is."""
+    records, states = np.int64(0), 0
+    for k in range(task.arity):
+        records += counts[k]
+        states += counts[k] > 0
+    if task.form.kind == TABLES:
+        return _by_tables(counts, records, task.form.own[task.of_arity], task.form.joint)
+    return math.log(task.arity) if states == 1 else -1.0
 
 
 @inner
@@ -246,7 +295,7 @@ def _merge(source, at, task, frames, space):
             for q in range(mask.size):
                 mask[q] |= task.own[v, q]
     low, kept, groups, used, joined = origin, start, 0, 0, 0
-    frames.pure[at] = frames.pure[source]
+    frames.pure[at], frames.sure[at] = frames.pure[source], frames.sure[source]
     for j in range(frames.groups[source]):
         high, first = frames.end[origin + j], kept
         for u in range(low, high):
@@ -276,8 +325,10 @@ def _merge(source, at, task, frames, space):
         for i in range(used):
             slots[place[i]] = 0
         used = 0
-        if kept == first + 1 and _is_whole(cells[first], task):
+        sure = _sure(cells[first, COUNTS:], task) if kept == first + 1 else -1.0
+        if sure >= 0.0:
             frames.pure[at] += 1
+            frames.sure[at] += sure
             kept = first
         else:
             frames.end[start + groups] = kept
@@ -310,22 +361,17 @@ def _count_states(present, first, states):
                 own[b] += np.int32((word >> u64(b)) & u64(1))
 
 
-@inner
-def _bound(at, task, frames, space):
-    """Find the bound of all Q of a node with each of the open candidates; see the module."""
+@inlined
+def _by_prior(at, begin, task, frames, space):
+    """Add to the columns, from one on, what the cells j of a node cost at least by priors, less `plain` times ln r."""
     cells, marks, present, total = frames.cell, task.bits, space.present, space.total
-    begin, columns, low = 0, task.first[-1], frames.start[at]
-    while begin < task.arities.size and not frames.open[at, begin]:
-        begin += 1
-    begin = task.first[begin]  # the first column of an open candidate
-    first, each = begin >> 6, np.int32(math.floor(math.log(task.arity) * task.scale))
+    columns, low, first = task.first[-1], frames.start[at], begin >> 6
+    each = np.int32(math.floor(math.log(task.arity) * task.scale))
     alone, corrected, unexplained = (
         space.alone[begin:columns],
         space.corrected[begin:columns],
         space.unexplained[begin:columns],
     )
-    for c in range(64 * first, total.size):
-        total[c] = space.plain[c] = 0
     for j in range(frames.groups[at]):
         high, several = frames.end[frames.start[at] + j], False
         for k in range(len(present)):
@@ -358,13 +404,110 @@ def _bound(at, task, frames, space):
         states, own = space.states[begin:columns], total[begin:columns]
         for c in range(alone.size):
             own[c] += max(states[c] * each + alone[c], unexplained[c] + corrected[c])
-    known = frames.pure[at] * math.log(task.arity)
+
+
+@inlined
+def _add_records(records, own, to):
+    """Add records to their columns."""
+    for c in range(own.size):
+        to[c] += records & np.int32(own[c])
+
+
+@inner
+def _add_mixed(mixed, corrected, misfit, own, to_mixed, to_corrected, to_misfit):
+    """Add what a cell of several states is worth to its columns."""
+    for c in range(own.size):
+        inside = np.int32(own[c])
+        to_mixed[c] += mixed & inside
+        to_corrected[c] = max(to_corrected[c], corrected & inside)
+        to_misfit[c] += misfit & inside
+
+
+@inlined
+def _add_two(one, other, both, own, others, to):
+    """Add what two cells of one state are worth each, or in one cell, to their columns."""
+    for c in range(own.size):
+        inside, apart = np.int32(own[c]), np.int32(others[c])
+        to[c] += (one & inside) + (other & apart) - ((one + other - both) & inside & apart)
+
+
+@inlined
+def _add_single(of_one, records, to):
+    """Add what records of one state are worth to their columns, where there are none then."""
+    for c in range(records.size):
+        to[c] += of_one[records[c]]
+        records[c] = 0
+
+
+@inlined
+def _by_tables_of(at, begin, task, frames, space):
+    """Add to `plain`, from a column on, what the cells j of a node cost at least by tables, in whole numbers."""
+    cells, low, columns, of_one = frames.cell, frames.start[at], task.first[-1], task.of_one
+    ones, others, total = space.ones[:, begin:columns], space.others[:, begin:columns], space.plain[begin:columns]
+    mixed, corrected, unexplained, apart = (
+        space.alone[begin:columns],
+        space.corrected[begin:columns],
+        space.unexplained[begin:columns],
+        space.states[begin:columns],
+    )
+    for j in range(frames.groups[at]):
+        high, several = frames.end[frames.start[at] + j], False
+        if high == low + 2 and cells[low, ALONE] == PLAIN and cells[low + 1, ALONE] == PLAIN:
+            k, n = cells[low, CORRECTED], cells[low + 1, CORRECTED]
+            one, other = cells[low, COUNTS + k], cells[low + 1, COUNTS + n]
+            both = of_one[one + other] if k == n else of_one[one] + of_one[other]
+            own = task.masks[cells[low, ROW]][begin:]
+            _add_two(of_one[one], of_one[other], both, own, task.masks[cells[low + 1, ROW]][begin:], total)
+            low = high
+            continue
+        for u in range(low, high):
+            own = task.masks[cells[u, ROW]][begin:]
+            if cells[u, ALONE] == PLAIN:
+                k = cells[u, CORRECTED]
+                _add_records(cells[u, COUNTS + k], own, ones[k])
+                continue
+            if not several:
+                several = True
+                for c in range(mixed.size):
+                    mixed[c] = corrected[c] = unexplained[c] = apart[c] = 0
+            for k in range(len(ones)):
+                if cells[u, COUNTS + k]:
+                    _add_records(cells[u, COUNTS + k], own, others[k])
+            _add_mixed(cells[u, ALONE], cells[u, CORRECTED], cells[u, UNEXPLAINED], own, mixed, corrected, unexplained)
+        low = high
+        if not several:
+            for k in range(len(ones)):
+                _add_single(of_one, ones[k], total)
+            continue
+        for k in range(len(ones)):
+            for c in range(total.size):
+                others[k, c] += ones[k, c]
+            _add_single(of_one, ones[k], apart)
+            _add_single(of_one, others[k], mixed)
+        for c in range(total.size):
+            total[c] += max(mixed[c], unexplained[c] + max(apart[c], corrected[c]))
+
+
+@inner
+def _bound(at, task, frames, space):
+    """Find the bound of all Q of a node with each of the open candidates; see the module."""
+    begin, total, each = 0, space.total, np.int64(math.floor(math.log(task.arity) * task.scale))
+    each = np.int64(1) if task.form.kind == TABLES else each  # `plain` has whole numbers
+    while begin < task.arities.size and not frames.open[at, begin]:
+        begin += 1
+    begin = task.first[begin]  # the first column of an open candidate
+    for c in range(64 * (begin >> 6), total.size):
+        total[c] = space.plain[c] = 0
+    if task.form.kind == TABLES:
+        _by_tables_of(at, begin, task, frames, space)
+    else:
+        _by_prior(at, begin, task, frames, space)
     for v in range(task.arities.size):
         if frames.open[at, v]:
-            found = 0
+            found = np.int64(0)
             for c in range(task.first[v], task.first[v + 1]):
-                found += total[c] + np.int64(space.plain[c]) * each
-            frames.bound[at, v] = known + found / task.scale
+                found += total[c] + space.plain[c] * each
+            frames.bound[at, v] = frames.sure[at] + found / task.scale
     frames.stale[at] = False
 
 
@@ -476,7 +619,7 @@ def _cost_at_least(at, task, frames, space):
     """What P costs at least: the cells that are not kept count what any costs at least."""
     total, low, cells, end, start = space.tally[0], frames.start[at], frames.cell, frames.end, frames.start[at]
     own, each = task.form.own[task.of_arity] if task.form.kind == TABLES else task.mlogm, task.form.joint
-    cost, table = frames.pure[at] * math.log(task.arity), 0
+    cost, table = frames.sure[at], 0
     joint = frames.joint[at] if task.form.kind == SPREAD else float(frames.groups[at] + frames.pure[at])
     if task.form.kind != TABLES:
         table = _tables_of(joint, 1, task, frames)
@@ -525,6 +668,7 @@ def _enter(at, v, task, frames, space):
     frames.left[after], frames.size[after], frames.path[after] = frames.left[at] - 1, frames.size[at] + 1, v
     frames.joint[after], frames.stale[after], frames.chosen[after] = frames.joint[at] * task.arities[v], True, -1
     cells, pure, groups, low, fresh = frames.cell, frames.pure[at], 0, start, 0
+    frames.sure[after] = frames.sure[at]
     for j in range(frames.groups[at]):
         high = frames.end[start + j]
         for s in range(task.arities[v]):
@@ -540,8 +684,11 @@ def _enter(at, v, task, frames, space):
             states = 0
             for k in range(task.arity):
                 states += tally[s, k] > 0
-            whole = states == 1 and inside[s] == 1 and task.form.kind != TABLES
-            pure += whole
+            sure = _sure(tally[s], task) if inside[s] == 1 else -1.0
+            whole = sure >= 0.0
+            if whole:
+                pure += 1
+                frames.sure[after] += sure
             inside[s], to = -1 if whole else to, to if whole else to + inside[s]
             if states and not whole:
                 frames.end[frames.start[after] + groups] = to
@@ -550,7 +697,7 @@ def _enter(at, v, task, frames, space):
             s = codes[cells[u, ROW]]
             if inside[s] >= 0:
                 assign(cells[inside[s]], cells[u])
-                if cells[u, ALONE] != PLAIN:
+                if cells[u, ALONE] != PLAIN and task.form.kind != TABLES:
                     cells[inside[s], SEEN] = 0
                     space.fresh[fresh] = inside[s]
                     fresh += 1
@@ -567,7 +714,7 @@ def open_root(open_, joint, size, task, frames):
     that are open; returns what they cost."""
     open_, task, frames = borrowed((open_, task, frames))
     space, d, m, cells = space_of(task), task.states.size, task.arities.size, frames.cell
-    frames.start[0], frames.pure[0], frames.left[0] = 0, 0, 0
+    frames.start[0], frames.pure[0], frames.sure[0], frames.left[0] = 0, 0, 0.0, 0
     frames.size[0], frames.joint[0], frames.stale[0], frames.top[0] = size, joint, True, 0
     frames.path[0] = frames.chosen[0] = -1
     count_root(task.cuts, frames, space.times)

@@ -21,7 +21,8 @@ class CellTask(NamedTuple):
     by ascending arity; first (m + 1,) int64: where the columns of each begin; masks (d, columns) int8: -1 where the row
     has the state of the column, else 0; bits (d, w) uint64: the same as bits, and own (m, w) which of them are each
     candidate's; variables (m,): their numbers in varsets. states, weights (d,) int64: the child's, and the records.
-    form: the score, and of_arity the child's class in it. mlogm (N + 1,). scale: whole numbers per nat. margin: what
+    form: the score, and of_arity the child's class in it. of_one (N + 1,) int32: by tables, what records of one state
+    cost as a cell, in whole numbers. mlogm (N + 1,). scale: whole numbers per nat. margin: what
     rounding may do, and slack: how much more a family of interest may cost than its subsets, in nats. deepest: nodes of
     so many added parents are handed over, not entered. limit: what a family of interest costs less than, without what
     it counts for cuts, in nats. tables: BestScore of the child over families known before.
@@ -42,6 +43,7 @@ class CellTask(NamedTuple):
     most: int
     form: Formula
     of_arity: int
+    of_one: NDArray[np.int32]
     mlogm: NDArray[np.float64]
     scale: float
     margin: float
@@ -56,11 +58,12 @@ class CellFrames(NamedTuple):
     """A stack of nodes, and where their cells lie: those of each node behind those of the one before.
 
     cell (a, 5 + r) int32, of cells u: ROW, one of its rows; SEEN, 0 while it is to be weighed; ALONE, CORRECTED,
-    UNEXPLAINED: D(u) - d_u ln r, D(u) - M(u) and M(u) in whole numbers; and from COUNTS on its records by the child's
-    states. end (a,) int64: where the cells j end.
+    UNEXPLAINED: D(u) - d_u ln r, or by tables h(u), D(u) - M(u) and M(u) in whole numbers; and from COUNTS on its
+    records by the child's states. end (a,) int64: where the cells j end.
 
     Of nodes: start, cells, groups (k,) int64: where its cells u begin, how many they are, and how many j; pure (k,):
-    how many j of one state of the child there are besides. open (k, m) bool: whether a candidate may be added; left
+    how many j there are besides that are one u, by priors of one state of the child, and sure (k,) what these cost at
+    least together, in nats. open (k, m) bool: whether a candidate may be added; left
     (k,): how many may; bound (k, m): the bound of all Q with it, in nats; stale (k,) bool: whether that is to be found
     anew. size (k,): the parents that were added; path (k,): the last of them; joint (k,) float64: joint states of the
     parents; prior (k,): those that a Q has at least; best (k,): the cheapest known family inside; counted (k,): l(P);
@@ -81,6 +84,7 @@ class CellFrames(NamedTuple):
     bound: NDArray[np.float64]
     stale: NDArray[np.bool_]
     pure: NDArray[np.int64]
+    sure: NDArray[np.float64]
     joint: NDArray[np.float64]
     prior: NDArray[np.float64]
     best: NDArray[np.float64]

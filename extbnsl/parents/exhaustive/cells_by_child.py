@@ -1,4 +1,4 @@
-"""The surviving families child by child by scores with a Dirichlet prior, where the levels have too many varsets.
+"""The surviving families child by child by scores of cells, where the levels have too many varsets.
 
 For each child a search by branching over pairs of a parent set and candidates that may be added to it; `between` has
 the bounds, with their proofs. The families of small parent sets are best found by level before, for others are compared
@@ -37,7 +37,7 @@ from extbnsl.parents.priced.cuts import cuts_of_child
 from extbnsl.parents.priced.prices import Prices, reduced_costs
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
-from extbnsl.scores.formula import TABLES
+from extbnsl.scores.formula import TABLES, Formula
 
 FEW = 2_000_000  # varsets that are counted by level whatever follows: some seconds
 MANY = 30_000_000  # varsets left that are too many to be counted by level
@@ -125,7 +125,7 @@ class CellSearches:
 def searches_of(problem: CountingProblem, order: NDArray[np.int64], found: Enumeration, means: Means) -> CellSearches:
     """The searches of the children from where an enumeration is. Raises Stopped where memory is short."""
     assert problem.form is not None, "a score of cells"
-    assert problem.form.by_cells, "a score with a Dirichlet prior"
+    assert problem.form.by_cells, "one whose cells are dear, however many there are"
     check_room(_needed_bytes(problem, found, means.workers.threads), means)
     return CellSearches(problem, order, found.complete_to, found.prices)
 
@@ -318,6 +318,7 @@ def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
     own = np.repeat(np.arange(arities.size), arities) == np.arange(arities.size)[:, None]
     arity, most = int(table.arities[x]), float(table.mlogm[-1])
     nats = (1.0 + int(table.weights.sum())) * math.log(arity)
+    scale = 2.0 ** min(MOST_SCALE, math.floor(WHOLE_BITS - math.log2(nats)))
     parents, costs = known
     return CellTask(
         codes=codes,
@@ -335,8 +336,9 @@ def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
         most=min(int(problem.limits[x]) - must, variables.size),
         form=form,
         of_arity=int(form.classes[x]),
+        of_one=_of_one(form, int(form.classes[x]), scale),
         mlogm=table.mlogm,
-        scale=2.0 ** min(MOST_SCALE, math.floor(WHOLE_BITS - math.log2(nats))),
+        scale=scale,
         margin=ROUNDING * (1.0 + most),
         slack=problem.slack,
         deepest=variables.size + 1,
@@ -344,6 +346,13 @@ def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
         cuts=cuts_of_child(x, variables, problem.required[:, x], prices),
         tables=byte_tables([parents], [costs]),
     )
+
+
+def _of_one(form: Formula, of_arity: int, scale: float) -> NDArray[np.int32]:
+    """What records of one state cost as a cell by tables, in whole numbers, rounded down."""
+    if form.kind != TABLES:
+        return np.zeros(0, np.int32)
+    return np.floor(np.maximum(form.own[of_arity] - form.joint, 0.0) * scale).astype(np.int32)
 
 
 def order_of(table: CountingTable) -> NDArray[np.int64]:
@@ -389,6 +398,7 @@ def frames_of(task: CellTask, width: int) -> CellFrames:
         bound=np.zeros((depth, m)),
         stale=np.zeros(depth, np.bool_),
         pure=np.zeros(depth, np.int64),
+        sure=np.zeros(depth),
         joint=np.ones(depth),
         prior=np.ones(depth),
         best=np.zeros(depth),

@@ -141,12 +141,12 @@ class _Counting:
 
     def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families of a group: by the shared table of joint entropies, determinants or figures, while the shelf has
-        room, then child by child, by the rows of states. By scores with a Dirichlet prior child by child as well where
-        the levels have too many varsets; by others of cells, and by determinants, by level alone."""
+        room, then child by child, by the rows of states. By scores with a Dirichlet prior and fNML child by child as
+        well where the levels have too many varsets; by others of cells, and by determinants, by level alone."""
         form, levels = problem.form, None
-        prior = form is not None and form.by_cells
-        levels_alone = not prior and (form is not None or not isinstance(problem.table, CountingTable))
-        if prior:
+        by_cells = form is not None and form.by_cells
+        levels_alone = not by_cells and (form is not None or not isinstance(problem.table, CountingTable))
+        if by_cells:
             from extbnsl.parents.exhaustive.cells_by_child import judge_between, levels_worthwhile
 
             levels = levels_worthwhile(problem)
@@ -163,7 +163,7 @@ class _Counting:
             if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None, level=None, complete_to=max(0, found.complete_to))
-        if prior:
+        if by_cells:
             steps = judge_between(problem, found, self.means)
             if self.networks is not None and len(self.groups) == 1 and problem.slack <= 0.0:
                 from extbnsl.parents.priced.rounds import judge_by_price
