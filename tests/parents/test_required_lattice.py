@@ -122,7 +122,7 @@ def test_a_child_is_born_where_all_others_have_died():
         assert found.least[7] == found.scores.costs[7][0]
 
 
-@pytest.mark.parametrize("score", ["mdl", "bdeu", "bds:5", "k2", "fnml"])
+@pytest.mark.parametrize("score", ["mdl", "bdeu", "bds:5", "k2", "fnml", "qnml"])
 def test_counting_goes_on_child_by_child_from_any_level_or_has_a_bound(score, monkeypatch):
     """Also where a child must have more parents than have been judged when there is no more memory."""
     rng = np.random.default_rng(5)
@@ -146,7 +146,7 @@ def test_counting_goes_on_child_by_child_from_any_level_or_has_a_bound(score, mo
         assert (found.least <= whole.least + 1e-9).all()
         if found.stopped is None:
             assert [p.tolist() for p in found.scores.parents] == [p.tolist() for p in whole.scores.parents]
-    assert ends == ({None, MEMORY_LIMIT} if score == "fnml" else {None})  # which goes on by level alone
+    assert ends == ({None, MEMORY_LIMIT} if score == "qnml" else {None})  # which goes on by level alone
 
 
 def test_a_required_parent_that_never_varies_but_could():
