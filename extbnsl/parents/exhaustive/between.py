@@ -439,7 +439,7 @@ def _add_single(of_one, records, to):
         records[c] = 0
 
 
-@inlined
+@inner
 def _by_tables_of(at, begin, task, frames, space):
     """Add to `plain`, from a column on, what the cells j of a node cost at least by tables, in whole numbers."""
     cells, low, columns, of_one = frames.cell, frames.start[at], task.first[-1], task.of_one
