@@ -71,6 +71,7 @@ HOMES = {
     "BATCH": "bounds.lp.probing",
     "BESIDE_CLUSTERS": "bounds.groups",
     "BLOCKS": "kbest.halves",
+    "BRANCHING_SHARE": "proof.strategy",
     "CELLS_PER_TASK": "parents.exhaustive.problem",
     "CELL_SECONDS": "solver.approximate",
     "CHUNK_CHARACTERS": "formats.score_reader",
@@ -79,6 +80,7 @@ HOMES = {
     "COMMIT_PART": "solver.approximation",
     "COMMIT_SHARE": "proof.commits",
     "CONNECT_SECONDS": "machine.cluster",
+    "EXCESS": "proof.guide",
     "EXCHANGED": "parents.explored.neighbours",
     "FAMILIES": "results.ranked",
     "FAMILIES_READ": "search.score_cache",
@@ -88,8 +90,11 @@ HOMES = {
     "FENCE_NODES": "search.runs",
     "FEWEST_NODES": "proof.incumbents",
     "FINE_SHARE": "parents.priced.rounds",
+    "FIRST_BRANCHING": "proof.strategy",
     "FIRST_NODES": "lab.baselines.nodes",
     "GRACE": "solver.approximate",
+    "HOPELESS_NS": "proof.trials",
+    "KNOWN_LAYERS": "proof.searching",
     "LARGEST_FILE": "formats.network_reader",
     "LARGEST_TABLES": "formats.tabled",
     "LEAST_GAP": "parents.priced.rounds",
@@ -97,19 +102,20 @@ HOMES = {
     "LEAST_TASK_BYTES": "search.layers",
     "LESS": "lab.baselines.integer",
     "LONG": "orders.local_search",
+    "LONG_NS": "proof.guide",
     "LOW_BITS": "search.problem",
-    "MANY_EDGES": "proof.guide",
     "MANY_FOUND": "parents.priced.rounds",
     "MANY_RECORDS": "data.table",
     "MANY_VARIABLES": "orders.population",
     "MERGED": "parents.exhaustive.by_level",
     "MOMENT": "orders.local_search",
-    "MOST_EDGES": "kbest.below",
+    "MORE_SHARE": "proof.strategy",
     "MOST_ELEMENTS": "formats.network_xml",
     "MOST_MEETINGS": "kbest.halves",
     "MOST_NAMED": "parents.exhaustive.surviving",
     "MOST_NETWORKS": "verify.complete",
     "MOST_OF_PART": "results.reading",
+    "MOST_SEARCH_NS": "kbest.below",
     "MOST_SHARE": "search.layers",
     "NODES_EXPECTED": "parents.priced.rounds",
     "NODES_TRIED": "parents.priced.rounds",
@@ -216,6 +222,15 @@ SMALL_SEARCH = {
 
 SMALL_TASKS = {"TASK_ROWS": 1, "PARTS_OF_CHILD": 1000}  # of the search of a child
 SMALL_CHUNKS = {"TASKS_PER_THREAD": 1000, "CHUNK_NODES": 2, "CHUNK_TARGETS": 3, "FENCE_NODES": 2}  # of a search
+BRANCHING_FIRST = {
+    "LONG_NS": 0,
+    "BRANCHING_SHARE": 1e30,
+    "MORE_SHARE": 1e30,
+    "FIRST_BRANCHING": 1,
+    "PART_EFFORT": 1,
+}  # before a search, as long as it takes
+HOPELESS = {"LONG_NS": 0, "guide.SHARE": 1e30, "HOPELESS_NS": -1.0, "PART_EFFORT": 1}  # as a trial shows
+TOO_LARGE = {"LONG_NS": 0, "EXCESS": 0, "KNOWN_LAYERS": 1, "PART_EFFORT": 1}  # any search turns out to be
 COMMIT_ALWAYS = {"commits.COMMIT_SECONDS": -1.0, "COMMIT_SHARE": math.inf}  # at every chance
 
 
@@ -273,7 +288,7 @@ def poor_incumbents(rounding=False):
 
 def everything_pays():
     """The solver while every search counts as one for which everything is worth doing."""
-    return sized({"MANY_EDGES": 0, "guide.SHARE": 1e30})
+    return sized({"LONG_NS": 0, "guide.SHARE": 1e30})
 
 
 @contextlib.contextmanager

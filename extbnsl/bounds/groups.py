@@ -20,7 +20,6 @@ BESIDE_CLUSTERS = 16  # variables in a group beside multipliers: its part of a t
 SWAPS_PER_ROUND = 16
 TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
 SHARE = 0.5  # of the expected search that swaps may cost without improving the grouping
-EDGE_NS = 35.0  # of an edge in a search
 MOST_PASSES = 100  # over the variables: some are enough
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
 
@@ -46,11 +45,11 @@ def find_grouping(
     upper_bound: float,
     workers: Workers,
     seed: int,
-    expected_edges: Callable[[Grouping], float],
+    expected_ns: Callable[[Grouping], float],
 ) -> Grouping:
     """A good grouping of the k children of `families` (varsets (m, 1), costs (m,)) into groups of at most `widest`.
 
-    Swaps go on in rounds until those since the last improvement cost SHARE of the search that `expected_edges`
+    Swaps go on in rounds until those since the last improvement cost SHARE of what the search takes that `expected_ns`
     foresees with the best grouping. Deterministic for a seed.
     """
     parents, costs = families
@@ -63,15 +62,15 @@ def find_grouping(
     width = -(-k // count)
     round_ns = SWAPS_PER_ROUND * 2 * TABLE_NS * width * width * 2.0**width
     best = grouping
-    edges = expected_edges(best)
+    search_ns = expected_ns(best)
     stale = 0
-    while (stale + 1) * round_ns <= SHARE * EDGE_NS * edges:
+    while (stale + 1) * round_ns <= SHARE * search_ns:
         tolerance = TOLERANCE * (upper_bound - best.root)
         grouping, reached = _swap_round(grouping, families, rng, tolerance, workers)
         stale += 1
         if reached.root > best.root:
             best, stale = reached, 0
-            edges = expected_edges(best)
+            search_ns = expected_ns(best)
     return best
 
 

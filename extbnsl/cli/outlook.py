@@ -8,11 +8,10 @@ from typing import Any
 from extbnsl.cli.head import beyond_disk, beyond_machine
 from extbnsl.core.figures import format_count, format_gap, format_size, in_full, wrapped
 from extbnsl.drawing.markup import aligned
-from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import free_disk, machine_memory
 from extbnsl.results.facts import INDENT, Fact
 from extbnsl.solver.families import VARSETS
-from extbnsl.solver.needs import Estimate, Trial
+from extbnsl.solver.needs import HOPELESS, TOO_MANY, Estimate, Trial
 
 YEAR = 31_557_600.0  # seconds
 FAR_MORE = 20.0  # times the disk, or the memory, that is granted
@@ -124,7 +123,7 @@ def advice(estimate: Estimate) -> str:
     if not estimate.counting.complete:
         return "Give --max-parents to have less to count, or a longer --effort to see more of it."
     if any(trial.unknown for trial in estimate.trials):
-        if any(trial.variables > WORD_BITS for trial in estimate.trials):
+        if any(trial.unknown in (TOO_MANY, HOPELESS) for trial in estimate.trials):
             return "A solve finds a network and bounds, maybe no proof; a smaller --max-parents may split it."
         return "Give a longer --effort, so that the search can be looked at."
     if budgets.memory < estimate.least_memory:

@@ -32,7 +32,7 @@ from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.runs import load_sources
 from extbnsl.search.state import SearchState
 
-MOST_EDGES = 3e7  # that a search is expected to have: a second or two; a piece with more is taken apart
+MOST_SEARCH_NS = 2e9  # that a search is expected to take: a second or two; otherwise a piece is taken apart
 MOST_NODES = 2_000_000  # that it may have, after which it is given up, and the piece taken apart
 
 
@@ -151,7 +151,7 @@ def taken_apart(component: Component, limit: float, work: Work) -> Pieces | Lone
         cost = float(sum(costs[0] for costs in left.costs))
         acyclic = len(split(left.parents, left.costs, lambda array: array)) == left.size
         return Lone(left, cost) if acyclic and cost < limit else None
-    if found.guide.grouping is None or found.edges > MOST_EDGES:
+    if found.guide.grouping is None or found.search_ns > MOST_SEARCH_NS:
         return Choices(left, _crossroad(left))
     return _searched(left, found, limit, work)
 

@@ -156,7 +156,7 @@ class _Turns:
             return self.limit
 
         goal, effort = Goal(self.limit, share, self.room), state.turn.effort
-        if state.searchable:
+        if not state.turn.unlimited:
             effort = min(EFFORT * max(1, state.turn.rounds), effort)
         else:  # the program goes on until it is worth its while to begin another one with fewer families
             goal = Goal(self.limit, share, self.room, MOST_LEFT if self.context.methods.fixing else 0.0)
@@ -168,7 +168,7 @@ class _Turns:
         Where no search follows that finds one, all of them.
         """
         self.solutions += 1
-        if last or not state.searchable or self.solutions.bit_count() == 1:
+        if last or state.turn.unlimited or self.solutions.bit_count() == 1:
             limit = self.on_solution(state, support)
             self.limit = self.limit if limit is None else min(self.limit, limit)
 
@@ -208,15 +208,16 @@ class _Turns:
         from extbnsl.proof.strategy import Seen, next_turn
         from extbnsl.proof.trials import with_ancestors
 
-        methods, edges = self.context.methods, self._edges(guide)
+        methods, search_ns = self.context.methods, self._search_ns(state, guide)
         seen = Seen(
             state.turn,
-            gap=self.limit - guide.root,
-            worth=worthwhile_ns(edges, methods),
+            gap=self.limit - state.root,
+            search_ns=search_ns,
+            worth=worthwhile_ns(search_ns, methods),
+            branched=0 if state.tree is None else state.tree.effort,
             families=state.families.costs.size,
             round_ns=round_ns(state.left.costs, state.reached),
             choices=lambda: len(choices_of(state.families)),
-            searchable=state.searchable,
             optimal=state.programs.optimal,
             spread_out=spread_out,
             thorough=self.thorough,
@@ -225,21 +226,22 @@ class _Turns:
         )
         turn = next_turn(seen)
         if turn is None:
-            guide = with_ancestors(guide, self.limit, edges, self.context)
-            return Guided(guide, passes=state.passes, edges=edges)
+            guide = with_ancestors(guide, self.limit, search_ns, self.context)
+            rest = replace(state.at(FIX), passes=(), guide=None) if may_polish(methods) else None
+            return Guided(guide, passes=state.passes, search_ns=search_ns, rest=rest)
         probing = Probing(before=seen.families) if turn.step == PROBE else state.probing
         return replace(state, turn=turn, probing=probing)
 
-    def _edges(self, guide: Guide) -> float:
-        """About how many edges a search will generate; at most so many if even all of them are too few to be tried."""
+    def _search_ns(self, state: Bounding, guide: Guide) -> float:
+        """About how long a search will take; at most so long if even all edges are too few to be tried."""
         from extbnsl.proof.strategy import LOOK_NS
-        from extbnsl.proof.trials import foreseen
+        from extbnsl.proof.trials import edge_ns, time_foreseen
 
-        if guide.grouping is None:
+        if guide.grouping is None or not state.searchable:
             return math.inf
-        most = math.ldexp(guide.left.size, guide.left.size - 1)  # the edges of the whole order graph
+        most = edge_ns(guide.left.costs) * math.ldexp(guide.left.size, guide.left.size - 1)  # the whole order graph
         few = worthwhile_ns(most, self.context.methods) < LOOK_NS
-        return most if few else float(foreseen(guide, self.limit, self.context).edges.sum())
+        return most if few else time_foreseen(guide, self.limit, self.context)
 
     def probe(self, state: Bounding) -> Bounding | Guided:
         """Drop the families that probing fixes."""
@@ -265,6 +267,7 @@ class _Turns:
 
     def branch(self, state: Bounding) -> Bounding | Guided:
         """Prove the piece or find its best network by branching; with a better limit, fix families before it goes on.
+        Where a search is possible, see what is best when the effort of the turn is spent.
 
         Raises Stopped where memory is too short for the programs or for the nodes that are open.
         """
@@ -280,7 +283,7 @@ class _Turns:
             self._tell(tree.looked, 0, f"nodes, {in_full(len(tree.open), 'node')} open, gap {gap:.3f}")
             if reached.support is not None:
                 self._hear_solution(_branched(state, reached, limit), reached.support, last=False)
-            return self.limit >= limit
+            return self.limit >= limit and tree.effort < state.turn.effort
 
         reached = branch(families, start, state.tree or Tree(), limit, self.room // 2, self.context.workers, on_turn)
         state = _branched(state, reached, limit)
@@ -288,6 +291,8 @@ class _Turns:
             return Guided(state.unguided, tree=reached.tree)
         if self.limit < limit:
             return state.at(FIX)
+        if not state.turn.unlimited:
+            return state.at(TRY) if state.guide is None else self._next(state, state.guide, spread_out=True)
         self.on_step(state)
         nodes = f"{in_full(len(reached.tree.open), 'open node')} of branching"
         self.context.observer(Warned(f"There is no memory for more than {nodes}; go on with a larger --memory."))

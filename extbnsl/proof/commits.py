@@ -263,6 +263,10 @@ class Commits(FamilyCheckpoints[Standing]):
         self.look()
         self.store.keep_only((*self._committed, *state.files))
 
+    def search_left(self) -> None:
+        """Delete what the last commit does not need; no task may be at work."""
+        self.store.keep_only(self._committed)
+
 
 def sentence(error: ExtbnslError | MemoryError) -> str:
     """What to say of a commit that fails."""

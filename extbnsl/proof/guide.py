@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.groups import BESIDE_CLUSTERS, EDGE_NS, Grouping, build_grouping, pair_weights, split_by_weight
+from extbnsl.bounds.groups import BESIDE_CLUSTERS, Grouping, build_grouping, pair_weights, split_by_weight
 from extbnsl.bounds.lp.tree import Tree
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of
 from extbnsl.bounds.patterns import static_table
@@ -21,12 +21,14 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
 
-SHARE = 0.3  # of the expected search that making it smaller may cost
+SHARE = 0.1  # of the expected search that making it smaller may cost
+LONG_NS = 3.5e9  # of a search for which it is worth being thorough
 MOST_NS = 120e9  # that it may cost, however large the search will be
-MANY_EDGES = 1e8  # of a search for which it is worth being thorough
+EXCESS, LEAST_NS = 4.0, 30e9  # times as long as foreseen, and as so much, a search may take
 TOO_LARGE_NS = 20e9  # that it may cost where no search is possible
 ASCEND, POLISH, FIX, TRY, PROBE, BRANCH = "ascend", "polish", "fix", "try", "probe", "branch"
 STEPS = (ASCEND, POLISH, FIX, TRY, PROBE, BRANCH)
+MOST_ITERATIONS = 1 << 30  # of the simplex method
 
 
 @dataclass(frozen=True)
@@ -64,16 +66,23 @@ class Guided:
     proved: whether multipliers prove that no network costs less than the limit.
     pieces: what it fell into, if it did.
     passes: the multipliers by which families were dropped, or it is proved (see `Fixed`).
-    edges: about how many its search will generate, infinity if it is too large.
+    search_ns: about how long its search will take, in nanoseconds of one thread; infinity if it is too large.
     tree: of branching, which has solved the piece, if no search has to.
+    rest: how the bounds go on if the search turns out to be too large, or the limit falls before it begins.
     """
 
     guide: Guide
     proved: bool = False
     pieces: tuple[Component, ...] = ()
     passes: tuple[Multipliers, ...] = ()
-    edges: float = 0.0
+    search_ns: float = 0.0
     tree: Tree | None = None
+    rest: "Bounding | None" = None
+
+    @property
+    def allowed_ns(self) -> float:
+        """How long its search may take before the bounds go on."""
+        return math.inf if self.rest is None else EXCESS * max(LEAST_NS, self.search_ns)
 
     def proves(self, limit: float) -> bool:
         """Whether no network costs less than the limit; groups may prove it too, which no pass repeats."""
@@ -89,7 +98,7 @@ class Turn:
     step: of STEPS.
     rounds: of improving the multipliers, in this turn.
     spent: of the step already, in rounds or simplex iterations.
-    effort: of linear programs, in iterations for each, or for all of probing; 0 before there are any.
+    effort: of linear programs, in iterations for each, or for all of probing or of branching; 0 before there are any.
     gap: what the turn before left, in nats.
     """
 
@@ -98,6 +107,11 @@ class Turn:
     spent: Whole = 0
     effort: Whole = 0
     gap: Highest = math.inf
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether linear programs are all that there is: no search is possible."""
+        return self.effort >= MOST_ITERATIONS
 
 
 @dataclass(frozen=True)
@@ -141,6 +155,7 @@ class Bounding:
     turn: what comes next.
     programs, probing: what they have left.
     tree: of branching, if that has begun.
+    too_large: whether a search has turned out to be.
     guide: what a search would have by now.
     """
 
@@ -152,6 +167,7 @@ class Bounding:
     programs: Programs = field(default_factory=Programs)
     probing: Probing = field(default_factory=Probing)
     tree: Tree | None = None
+    too_large: bool = False
     guide: Annotated[Guide | None, UNKEPT] = None
 
     @property
@@ -167,8 +183,8 @@ class Bounding:
 
     @property
     def searchable(self) -> bool:
-        """Whether the piece is small enough for a search; otherwise bounds at the root are all that there is."""
-        return self.left.size <= WORD_BITS
+        """Whether there may be a search of the piece; otherwise bounds at the root are all that there is."""
+        return self.left.size <= WORD_BITS and not self.too_large
 
     @property
     def unguided(self) -> Guide:
@@ -213,12 +229,12 @@ def may_polish(methods: Methods) -> bool:
     return methods.clusters and methods.polish is not False
 
 
-def worthwhile_ns(edges: float, methods: Methods) -> float:
-    """How long it may take to make a search of so many edges smaller, in nanoseconds of one thread.
+def worthwhile_ns(search_ns: float, methods: Methods) -> float:
+    """How long it may take to make a search shorter that takes so long, both in nanoseconds of one thread.
 
     Where no search is possible, infinity if there may be linear programs: their multipliers are the best that there are
     sooner or later, others never.
     """
-    if math.isfinite(edges):
-        return min(MOST_NS, SHARE * EDGE_NS * edges)
+    if math.isfinite(search_ns):
+        return min(MOST_NS, SHARE * search_ns)
     return math.inf if may_polish(methods) else TOO_LARGE_NS

@@ -18,7 +18,7 @@ from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.lp.tree import Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.core.claims import tolerance
-from extbnsl.core.codec import UNKEPT, Lowest, Readers, Within, arrays_of, decode
+from extbnsl.core.codec import UNKEPT, Highest, Lowest, Readers, Within, arrays_of, decode
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.shelf import FamilyLists, Put, read_lists, write_lists
@@ -96,6 +96,11 @@ class Piece:
         return self.order is None or is_order(self.order, self.variables)
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is to be solved."""
+        return self.order is None and not self.given_up
+
+    @property
     def left(self) -> Component:
         """The families of a piece that is not solved."""
         assert self.families is not None, "it is not solved"
@@ -117,7 +122,8 @@ class PieceSearch:
     limit: below which that is, in nats.
     tried: whether a better network was looked for with much effort.
     steps: of the proof, so far.
-    bounding: None when the bounds are not being found.
+    bounding: None before the bounds are being found; beside a search, how they go on if that is too large.
+    allowed_ns: how long the search may take, in nanoseconds of one thread, before they do.
     groups, multipliers: of the bound that guides the search.
     sets: of its ancestral successors.
     state: of the search, the last one that has all its runs in files; None between two searches.
@@ -132,6 +138,7 @@ class PieceSearch:
     tried: bool = False
     steps: tuple[Step, ...] = ()
     bounding: Bounding | None = None
+    allowed_ns: Highest = math.inf
     groups: tuple[tuple[Position, ...], ...] = ()
     multipliers: Multipliers | None = None
     sets: tuple[Varset, ...] | None = None
@@ -197,6 +204,14 @@ class PieceSearch:
             return self.with_pieces(*(_part_of(whole, best, part) for part in found.pieces))
         bound = max(whole.lower_bound, guide.root)
         return self.with_pieces(replace(whole, lower_bound=bound, families=guide.left, multipliers=best))
+
+    @property
+    def by_programs(self) -> "PieceSearch":
+        """The search when the bounds of the piece that it is at go on, as its search is too large."""
+        assert self.bounding is not None, "something goes on"
+        bounding = replace(self.bounding, too_large=True)
+        pieces, steps = self.pieces, self.steps
+        return PieceSearch(self.component, pieces, self.at, self.limit, tried=True, steps=steps, bounding=bounding)
 
     def solved(self, order: Iterable[int], cost: float) -> Piece:
         """The piece that it is at with the order of its cheapest network, by positions in the piece, and what that

@@ -80,7 +80,8 @@ class _Proving(Solving):
         if found.proved:
             return after, found
         limit = search.limit if found.pieces else after.limit_below(self.part)  # a better network may be known
-        return replace(after, limit=limit, bounding=None, file=None, lists=()), found
+        after = replace(after, limit=limit, bounding=found.rest, allowed_ns=found.allowed_ns)
+        return replace(after, file=None, lists=()), found
 
     def prepare(self, search: PieceSearch) -> bool:
         """Look for a better network with much effort."""
@@ -103,11 +104,13 @@ class _Proving(Solving):
         )
 
     def searched(self, search: PieceSearch) -> Piece | None:
-        """Search a piece from where its search is; its solution, or None if nothing is below its limit."""
+        """Search a piece from where its search is; what comes of it, as `solve`."""
         from extbnsl.proof.searching import search_piece
 
         answer = search_piece(search, self)
         if answer is not None:
             self.standing.search = with_answer(search, answer, self.part)
             self.commits.commit_if_due()
+            if answer.is_open:
+                self.commits.search_left()
         return answer

@@ -1,5 +1,6 @@
 """The search of a piece, layer by layer: it is made ready, followed by the standing, and says what it has shown."""
 
+import math
 from dataclasses import replace
 
 from extbnsl.core.claims import DISK_LIMIT
@@ -13,18 +14,21 @@ from extbnsl.proof.guide import Guide, rebuilt_grouping
 from extbnsl.proof.incumbents import improved_limit
 from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.solving import Solving
-from extbnsl.proof.trials import guided_problem, labelled_families, tables_fit
+from extbnsl.proof.trials import edge_ns, guided_problem, labelled_families, tables_fit
+from extbnsl.search.forecast import edges_left
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import goal_cost
 from extbnsl.search.score_cache import READING_BYTES, ScoreCache, open_score_cache, score_cache_bytes, write_score_cache
 from extbnsl.search.state import SearchState, optimal_order
 
+KNOWN_LAYERS = 4  # that are known before the rest of a search is thought of
 KERNEL_BYTES = 3 << 19  # of one thread: the table of a partition, and what a chunk of targets needs
 
 
 def search_piece(search: PieceSearch, solving: Solving) -> Piece | None:
-    """Search a piece layer by layer, from where its search is; its solution, or None if nothing is below its limit.
+    """Search a piece layer by layer, from where its search is; its solution, or None if nothing is below its limit; the
+    piece as it is, if the rest will take longer than the search is allowed.
 
     When a better network of the component turns up between two layers, the search goes on below the new limit. The
     standing follows, and is committed when that is due.
@@ -37,6 +41,11 @@ def search_piece(search: PieceSearch, solving: Solving) -> Piece | None:
         while (following := next(states, None)) is not None:
             state, ended, told = following, following.layer.size != told, following.layer.size
             search = _after(search, state, problem, ended, solving)
+            if ended and _takes_too_long(search, state):
+                summary.append(
+                    f"{whose}; {counted(state.layer.size, 'layer')}, {counted(state.kept, 'node')}; too large"
+                )
+                return search.piece
             if search.limit < problem.rules.limit:
                 problem = replace(problem, rules=problem.rules._replace(limit=search.limit))
                 states = search_layers(problem, context.workers, _room(problem, search.name, solving), state)
@@ -69,6 +78,15 @@ def _after(
         commits.commit_or_stop()
         search = standing.search
     return search
+
+
+def _takes_too_long(search: PieceSearch, state: SearchState) -> bool:
+    """Whether a search will take longer than it is allowed, as far as can be said at the end of a layer."""
+    if math.isinf(search.allowed_ns) or not state.layer.nodes or len(state.closed) < KNOWN_LAYERS:
+        return False
+    nodes = [sum(run.size for run in runs) for runs in (*state.closed, state.layer.runs)]
+    left = edges_left(nodes, state.edges_in, search.piece.left.size)
+    return edge_ns(search.piece.left.costs) * (state.generated + left) > search.allowed_ns
 
 
 def layer_told(solving: Solving, state: SearchState, problem: SearchProblem, ended: bool) -> LayerEnded | LayerAdvanced:

@@ -11,7 +11,7 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import OnSolution, OnStep, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import MANY_EDGES, Bounding, Guide, Guided, may_polish
+from extbnsl.proof.guide import LONG_NS, Bounding, Guide, Guided, may_polish
 from extbnsl.proof.pieces import Part, Piece, PieceSearch
 from extbnsl.proof.standing import Standing
 
@@ -35,7 +35,8 @@ class Solving:
         return may_polish(self.context.methods)
 
     def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
-        """The piece that the search is at, solved or given up; None if nothing is below its limit."""
+        """The piece that the search is at, solved or given up, or open, if its search is too large; None if nothing is
+        below its limit."""
         raise NotImplementedError
 
     @property
@@ -98,14 +99,14 @@ def solve_pieces(search: PieceSearch, steps: Solving) -> Part:
 
     If some were given up, it is not proved, with the bounds that all pieces have.
     """
-    while left := [(len(p.variables), at) for at, p in enumerate(search.pieces) if p.order is None and not p.given_up]:
+    while left := [(len(p.variables), at) for at, p in enumerate(search.pieces) if p.is_open]:
         search = replace(search, at=min(left)[1])
         search, found = steps.bound(replace(search, limit=search.limit_below(steps.part)))
         if found.proved:
             return steps.part.by(search.steps)
         if found.pieces:
             continue
-        if found.edges >= MANY_EDGES and not search.tried:
+        if found.search_ns >= LONG_NS and not search.tried:
             search = replace(search, tried=True)
             if steps.prepare(search):  # the bounds are to have the best limit
                 continue
@@ -132,6 +133,8 @@ def with_answer(search: PieceSearch, answer: Piece | None, part: Part, tree: Tre
 
     answer: None if no network below the limit is left to it, in view of what the part of the component is now.
     """
+    if answer is not None and answer.is_open:
+        return search.with_pieces(answer).by_programs
     if answer is not None and answer.given_up:
         steps = search.steps
     else:

@@ -4,19 +4,22 @@ How much is done follows the search that is expected: as long as another step co
 one. Where no search is possible, bounds at the root are all that there is, and linear programs go on with those.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
-from extbnsl.proof.guide import ASCEND, BRANCH, POLISH, PROBE, Turn
+from extbnsl.proof.guide import ASCEND, BRANCH, MOST_ITERATIONS, POLISH, PROBE, Turn
 
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 PROBE_ITERATIONS = 60  # about how many a probe takes
-MOST_ITERATIONS = 1 << 30  # of the simplex method
 FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
 FEWEST_ITERATIONS = 100  # that pay before there is a linear program: a search of some tenths of a second
+FIRST_BRANCHING = 6_000  # iterations of the first turn of branching where a search is possible
+BRANCHING_SHARE, MORE_SHARE = 0.5, 1.0  # of the search that branching may cost, and as long as it gains
+BRANCHING_STALE = 0.9  # of the gap, that a turn of it must not leave if it is to gain
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,12 @@ class Seen:
 
     turn: this one, with what the one before left.
     gap: what it leaves, in nats.
-    worth: how long it may take to make the search smaller, in nanoseconds of one thread.
+    search_ns: how long the search will take, in nanoseconds of one thread; infinity if none is possible.
+    worth: how long it may take to make it smaller.
+    branched: simplex iterations of branching so far.
     families: how many are left.
     round_ns: what another round of improving takes.
     choices: counts those that can be probed.
-    searchable: whether the piece is small enough for a search.
     optimal: whether no multipliers are better at the root; spread_out: or for the search.
     thorough: whether what is dear may be done, if it saves more.
     programs: whether there may be linear programs.
@@ -38,11 +42,12 @@ class Seen:
 
     turn: Turn
     gap: float
+    search_ns: float
     worth: float
+    branched: int
     families: int
     round_ns: float
     choices: Callable[[], int]
-    searchable: bool
     optimal: bool
     spread_out: bool
     thorough: bool
@@ -57,7 +62,7 @@ class Seen:
     @property
     def at_root(self) -> bool:
         """Whether linear programs for the root are all that there is."""
-        return self.polishing and not self.searchable
+        return self.polishing and math.isinf(self.search_ns)
 
     @property
     def stale(self) -> bool:
@@ -73,6 +78,11 @@ class Seen:
     def more_rounds(self) -> int:
         """Twice as many as this turn had."""
         return max(1, 2 * self.turn.rounds)
+
+    @property
+    def more_branching(self) -> int:
+        """Simplex iterations of branching when there was twice as much of it."""
+        return MOST_ITERATIONS if self.at_root else max(FIRST_BRANCHING, 2 * self.branched)
 
 
 def programs_begin(seen: Seen) -> bool:
@@ -99,6 +109,14 @@ def nothing_else(seen: Seen) -> bool:
     return seen.at_root and seen.thorough
 
 
+def branching_pays(seen: Seen) -> bool:
+    """A tree may be done long before a search; how far it has come is all that tells, and at first not even that."""
+    gains = seen.turn.step == BRANCH and seen.gap <= BRANCHING_STALE * seen.turn.gap
+    share = MORE_SHARE if gains else BRANCHING_SHARE
+    affordable = ITERATION_NS * seen.more_branching <= share * seen.search_ns
+    return seen.polishing and seen.thorough and seen.programs and affordable
+
+
 class Rule(NamedTuple):
     """A step that comes next if the rule holds and none before it does: None is the search, or whatever follows."""
 
@@ -113,6 +131,11 @@ RULES = (
     Rule(rounds_pay, ASCEND, "twice as many rounds cost a small share of the search, and those before closed the gap"),
     Rule(probing_pays, PROBE, "dropping families one by one costs less than they cost a search"),
     Rule(nothing_else, BRANCH, "no search is possible, and the bound at the root is as good as it gets"),
+    Rule(
+        branching_pays,
+        BRANCH,
+        "twice as much branching costs half of the search at most, or no more than it, if it gains",
+    ),
     Rule(lambda seen: True, None, "nothing more pays"),
 )
 
@@ -125,4 +148,4 @@ def next_turn(seen: Seen) -> Turn | None:
     turn = replace(seen.turn, step=step, gap=seen.gap, spent=0)
     if step == ASCEND:
         return replace(turn, rounds=seen.more_rounds, effort=max(1, seen.effort) if seen.polishing else 0)
-    return turn if step == BRANCH else replace(turn, effort=seen.effort)
+    return replace(turn, effort=seen.more_branching if step == BRANCH else seen.effort)

@@ -66,7 +66,7 @@ def predicted_layers(trial: Iterable[SearchState], variables: int) -> Forecast:
     return forecast(nodes, edges[1:], variables)
 
 
-def forecast(nodes: Sequence[int], edges: Sequence[int], variables: int) -> Forecast:
+def forecast(nodes: Sequence[int], edges: Sequence[float], variables: int) -> Forecast:
     """The layers of a search of which nodes[l] are counted for the first layers, and edges[l] for all but the last."""
     seen = len(nodes)
     layers = np.zeros(variables + 1)
@@ -77,6 +77,15 @@ def forecast(nodes: Sequence[int], edges: Sequence[int], variables: int) -> Fore
         layers[seen:] = _carried_on(nodes, variables)
         leading[seen - 1 :] = layers[seen - 1 : -1] * _edges_each(nodes, edges, variables)
     return Forecast(layers, leading, seen)
+
+
+def edges_left(nodes: Sequence[int], edges_in: int, variables: int) -> float:
+    """About how many edges a search will generate at least, at the end of a layer: nodes[l] are those of each by now,
+    and edges_in led to the last one. All layers count as if a variable that a node lacks led on as often."""
+    often = edges_in / (nodes[-2] * (variables - len(nodes) + 2))
+    edges = [often * count * (variables - size) for size, count in enumerate(nodes[:-1])]
+    found = forecast(nodes, edges, variables)
+    return float(found.edges[len(nodes) - 1 :].sum()) / found.doubt
 
 
 def _carried_on(nodes: Sequence[int], variables: int) -> list[float]:
@@ -100,7 +109,7 @@ def _carried_on(nodes: Sequence[int], variables: int) -> list[float]:
     return found
 
 
-def _edges_each(nodes: Sequence[int], edges: Sequence[int], variables: int) -> list[float]:
+def _edges_each(nodes: Sequence[int], edges: Sequence[float], variables: int) -> list[float]:
     """The edges of a node in the last known layer and each after it: at least one."""
     shares = [edges[size] / (nodes[size] * (variables - size)) for size in range(len(edges))]
     share = shares[-1] if shares else 1.0

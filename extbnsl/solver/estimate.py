@@ -35,14 +35,14 @@ from extbnsl.proof.pieces import Part, Piece, PieceSearch, whole_component
 from extbnsl.proof.searching import fixed_memory, layer_told, least_room
 from extbnsl.proof.solving import Solving, solve_pieces
 from extbnsl.proof.standing import Standing
-from extbnsl.proof.trials import guided_problem, tables_fit
+from extbnsl.proof.trials import guided_problem, search_ns, tables_fit
 from extbnsl.search.forecast import forecast
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.score_cache import READING_BYTES
 from extbnsl.search.state import SearchState
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.needs import Counting, Estimate, Trial
+from extbnsl.solver.needs import HOPELESS, TOO_MANY, Counting, Estimate, Trial
 from extbnsl.solver.opening import Request, tell
 
 EFFORT = 60.0  # seconds of processors
@@ -198,7 +198,7 @@ class _Trying(Solving):
 def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solving, context: Context) -> Trial:
     """The trial with what the beginning of the search of a piece showed."""
     if trial.variables > WORD_BITS:
-        return replace(trial, unknown=f"more than {WORD_BITS} variables are not searched")
+        return replace(trial, unknown=TOO_MANY)
     if guide is None:
         return replace(trial, unknown="the effort ended before it had a bound")
     problem = guided_problem(guide, limit, context)
@@ -215,6 +215,8 @@ def _tried_piece(trial: Trial, guide: Guide | None, limit: float, solving: Solvi
     seen = _watched(states, trial, problem, solving)
     if seen.forecast is None:
         return replace(trial, unknown="the effort ended before enough layers of its search were seen")
+    if math.isinf(search_ns(seen.forecast, guide.left.costs, context)):
+        return replace(seen, forecast=None, unknown=HOPELESS)
     return replace(seen, fixed=fixed, least=least)
 
 

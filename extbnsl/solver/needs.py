@@ -52,6 +52,10 @@ class Counting:
         return self.seconds_left == 0.0
 
 
+TOO_MANY = f"more than {WORD_BITS} variables are not searched"
+HOPELESS = "its search would take too long, and linear programs go on instead"
+
+
 @dataclass(frozen=True)
 class Trial:
     """The search of one piece of a component, as far as it was seen, and how it goes on.
@@ -90,7 +94,10 @@ class Trial:
 
     @property
     def most_seconds(self) -> float:
-        """What the search takes if every varset is a node: all that is known of one that was not seen."""
+        """What the search takes if every varset is a node: all that is known of one that was not seen; infinity where
+        linear programs go on instead."""
+        if self.unknown == HOPELESS:
+            return math.inf
         return 1e-9 * whole_lattice(self.variables) * max(self.edge_ns, EDGE_NS) if self.unknown else 0.0
 
     @property
@@ -239,7 +246,8 @@ def whole_lattice(variables: int) -> float:
 
 
 def _room_for(node_bytes: float, threads: int) -> int:
-    """The least memory for nodes and tasks, to a megabyte, that leaves so many bytes to the nodes."""
+    """The least memory for nodes and tasks, to a megabyte, that leaves so many bytes to the nodes; an exabyte if that
+    is too little."""
     megabytes = range(1, 1 << 40)
     at = bisect.bisect_left(megabytes, node_bytes, key=lambda size: Room(size << 20).node_bytes(threads))
-    return megabytes[at] << 20
+    return megabytes[min(at, len(megabytes) - 1)] << 20

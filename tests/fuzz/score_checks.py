@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from asking import approximate_network, k_best_networks, networks_best_first, rank_by_bn_graph, solve, solve_by
 from knowing import admitted, random_knowledge
-from patching import SMALL_SEARCH, everything_pays, poor_incumbents, searchable, sized
+from patching import BRANCHING_FIRST, SMALL_SEARCH, TOO_LARGE, everything_pays, poor_incumbents, searchable, sized
 from survival import spilling
 
 from extbnsl.core.claims import (
@@ -49,6 +49,8 @@ PRESSURES = {
     "thorough": (poor_incumbents, everything_pays),
     "small": (everything_pays, functools.partial(sized, SMALL_SEARCH)),
     "spilling": (spilling,),
+    "branching first": (poor_incumbents, functools.partial(sized, BRANCHING_FIRST)),
+    "too large": (poor_incumbents, functools.partial(sized, TOO_LARGE)),
     "branching": (functools.partial(searchable, SEARCHABLE),),
 }
 

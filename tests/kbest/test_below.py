@@ -57,7 +57,7 @@ def table_of(seed, n, independent=0):
 
 
 MOST = 600  # networks within a slack, beside those that cost the same: each is looked at one by one
-WAYS = ({}, {"MOST_EDGES": -1.0}, {"below.MOST_NODES": 3}, {"below.CHUNK": 5, "below.STEPS": 11})
+WAYS = ({}, {"MOST_SEARCH_NS": -1.0}, {"below.MOST_NODES": 3}, {"below.CHUNK": 5, "below.STEPS": 11})
 
 
 @SETTINGS

@@ -24,7 +24,7 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Stopped
 
 BASE = 3.0  # below the optimum
-CHOICES = {"MOST_EDGES": -1.0}
+CHOICES = {"MOST_SEARCH_NS": -1.0}
 PIECES = {"MOST_MEETINGS": 1, "halves.STEPS": 9, "BLOCKS": 1}
 WAYS = (
     {},

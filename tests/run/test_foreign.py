@@ -134,7 +134,15 @@ CUTS = {"bounding.tree.cuts": np.array([[[3], [0], [0]]], np.uint64)}
 PART = {"order": [0, 1], "upper_bound": 1.0, "lower_bound": 0.0, "proved": False, "steps": []}
 PIECE = {"variables": [0, 1], "lower_bound": 0.0, "order": None, "given_up": False, "multipliers": None}
 SEARCH = {"component": 0, "at": 0, "pieces": [PIECE], "limit": 1.0, "groups": [], "sets": None, "state": None}
-SEARCH |= {"tried": False, "steps": [], "bounding": None, "file": ARRAYS, "lists": [[]], "multipliers": None}
+SEARCH |= {
+    "tried": False,
+    "steps": [],
+    "bounding": None,
+    "allowed_ns": None,
+    "file": ARRAYS,
+    "lists": [[]],
+    "multipliers": None,
+}
 PASS = {"cuts": [[[0, 1]], [[0], [1], [0, 1]]], "weights": [1, 1 << 60], "least": [0.5, -1.0]}
 SEARCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "weights": [3]}
 DUALS = [{"cuts": [0], "weights": [3]}, {"cuts": [], "weights": []}]
@@ -142,8 +150,13 @@ ROOT = {"above": -1, "choice": -1, "duals": DUALS}
 BELOW = {"above": 0, "choice": 2, "duals": []}
 BRANCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "nodes": [ROOT, BELOW, BELOW | {"choice": 3}]}
 OPEN = {"above": 0, "bound": None, "choices": [2], "duals": DUALS}
-TREE = {"open": [OPEN], "closed": [ROOT], "looked": 1, "order": [1, 0], "cost": 2.5}
-BOUNDING = {"turn": {"step": "branch", "rounds": 0, "spent": 0, "effort": 0, "gap": None}, "root": None, "tree": TREE}
+TREE = {"open": [OPEN], "closed": [ROOT], "looked": 1, "effort": 1, "order": [1, 0], "cost": 2.5}
+BOUNDING = {
+    "too_large": False,
+    "turn": {"step": "branch", "rounds": 0, "spent": 0, "effort": 0, "gap": None},
+    "root": None,
+    "tree": TREE,
+}
 BOUNDING |= {"programs": {"optimal": True, "spread": None}, "probing": {"pays": False, "tried": [], "before": 0}}
 
 

@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from extbnsl.search.forecast import forecast
+from extbnsl.search.forecast import edges_left, forecast
 
 WDBC = [1, 31, 465, 4483, 29772, 127432, 360706, 736817, 1147870, 1449030, 1517000, 1360000, 1060000]  # and 18 layers
 WDBC_KEPT = 9_526_832
@@ -26,6 +26,23 @@ def test_a_lattice_of_which_nothing_is_pruned_is_carried_on_whole():
     assert not found.complete
     assert found.nodes == pytest.approx([comb(n, k) for k in range(n + 1)], rel=1e-5)
     assert found.edges == pytest.approx([comb(n, k) * (n - k) for k in range(n)], rel=1e-5)
+
+
+def test_the_edges_left_of_a_lattice_of_which_nothing_is_pruned_are_counted():
+    n, size = 20, 5
+    nodes = [comb(n, k) for k in range(size + 1)]
+    left = sum(comb(n, k) * (n - k) for k in range(size, n))
+    doubt = forecast(nodes, [1] * size, n).doubt
+    assert edges_left(nodes, nodes[-2] * (n - size + 1), n) == pytest.approx(left / doubt, rel=1e-5)
+    assert edges_left(nodes, nodes[-2] * (n - size + 1) // 2, n) == pytest.approx(left / 2 / doubt, rel=1e-5)
+
+
+def test_layers_that_are_nearly_full_tell_nothing_of_those_after_them():
+    """Of a real search of 64 variables, nothing of which was over after 2e9 edges."""
+    nodes, edges = [1, 64, 2016, 40767, 580_003, 6_193_608], [64, 3908, 114_439, 2_097_387, 26_476_991]
+    assert forecast(nodes[:4], edges[:3], 64).edges.sum() < 1e9
+    assert forecast(nodes[:5], edges[:4], 64).edges.sum() > 1e17
+    assert edges_left(nodes, edges[-1], 64) > 1e14
 
 
 def test_a_guess_keeps_what_was_seen_and_gets_better_and_surer_with_it():

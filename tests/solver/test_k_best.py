@@ -224,7 +224,7 @@ def test_columns_that_never_vary_make_too_many_networks(sizes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [{"MOST_EDGES": -1.0}, {"below.MOST_NODES": 10}])
+@pytest.mark.parametrize("way", [{"MOST_SEARCH_NS": -1.0}, {"below.MOST_NODES": 10}])
 def test_what_is_taken_apart_gives_the_same(sizes, way):
     dataset = random_dataset(np.random.default_rng(21), 6, 100, 3)
     plain = k_best_networks(dataset, Scope(k=100), budgets=ONE)

@@ -30,7 +30,7 @@ from extbnsl.solver.ranking import RankingCommits
 BEST = Scope(k=60)
 WAYS = {
     "walks": {"below.CHUNK": 10, "below.STEPS": 100, "MOST_MEETINGS": 1, "halves.STEPS": 9},
-    "choices": {"MOST_EDGES": -1.0},
+    "choices": {"MOST_SEARCH_NS": -1.0},
 }
 
 

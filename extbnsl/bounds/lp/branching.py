@@ -87,7 +87,7 @@ class _Branching:
         self._number = 1  # of parts in a round
         self.program_bytes = 0
         self.open = SortedList(tree.open)
-        self._looked, self._cost, self._order = tree.looked, tree.cost, tree.order
+        self._looked, self._effort, self._cost, self._order = tree.looked, tree.effort, tree.cost, tree.order
         self._closed = list(tree.closed)
         self._cuts = {cut.tobytes(): number for number, cut in enumerate(tree.cuts)}
         self._known: Known = {}
@@ -101,7 +101,8 @@ class _Branching:
 
     def reached(self, support: Support | None = None) -> Reached:
         """What there is by now, with a solution that there was."""
-        tree = Tree(tuple(self.open), self._looked, self._order, self._cost, tuple(self._closed), self._all_cuts())
+        best = self._order, self._cost
+        tree = Tree(tuple(self.open), self._looked, self._effort, *best, tuple(self._closed), self._all_cuts())
         return Reached(tree, self._start.cuts, support)
 
     def _all_cuts(self) -> NDArray[np.uint64]:
@@ -137,6 +138,7 @@ class _Branching:
         self._closed += map(own, grown.closed)
         self.bytes += sum(map(_bytes, grown.open)) + sum(map(_bytes, grown.closed)) - sum(map(_bytes, nodes))
         self._looked += grown.looked
+        self._effort += grown.effort
         if grown.cost < self._cost:
             self._cost, self._order = grown.cost, grown.order
         self._round.append(grown)

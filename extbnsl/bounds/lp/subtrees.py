@@ -69,7 +69,8 @@ class Given(NamedTuple):
 
 class Grown(NamedTuple):
     """What has become of some open nodes of a tree: those that are open now, and those that were closed; how many were
-    looked at; the cheapest network below the limit that they led to, by its order, and its cost.
+    looked at, by so many simplex iterations; the cheapest network below the limit that they led to, by its order, and
+    its cost.
 
     Closed nodes are numbered on from those that the tree had, and so are the cuts (k, 3, words), those of new duals.
     tried: choices, in order; snapshot, bytes: of the program at the end; support: of its last solution, if it had one.
@@ -78,6 +79,7 @@ class Grown(NamedTuple):
     open: tuple[Node, ...]
     closed: tuple[Closed, ...]
     looked: int
+    effort: int
     order: tuple[int, ...] | None
     cost: float
     cuts: NDArray[np.uint64]
@@ -187,6 +189,7 @@ class _Part:
             tuple(self.open),
             tuple(self._closed),
             self._looked,
+            self.spent,
             self._order,
             self._cost,
             cuts,

@@ -55,12 +55,19 @@ ROOT_NODE = Node(-math.inf, ())
 
 @dataclass(frozen=True)
 class Tree:
-    """How far branching has come: the nodes that are open, how many have been looked at, and the cheapest network that
-    it came upon: its order, and its cost in nats. closed: all other nodes, each after the one above it; cuts
-    (k, 3, words): those of the duals."""
+    """How far branching has come.
+
+    open: the nodes that are.
+    looked: how many have been looked at.
+    effort: the simplex iterations that this took.
+    order, cost: of the cheapest network that it came upon, in nats.
+    closed: all other nodes, each after the one above it.
+    cuts (k, 3, words): those of the duals.
+    """
 
     open: tuple[Node, ...] = (ROOT_NODE,)
     looked: Whole = 0
+    effort: Whole = 0
     order: tuple[Whole, ...] | None = None
     cost: Highest = math.inf
     closed: tuple[Closed, ...] = ()
