@@ -19,7 +19,7 @@ WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to kee
 BESIDE_CLUSTERS = 16  # variables in a group beside multipliers: its part of a table stays in the cache
 SWAPS_PER_ROUND = 16
 TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
-SHARE = 0.5  # of the expected search that swaps may cost without improving the grouping
+SHARE = 0.2  # of the expected search that swaps may cost without improving the grouping
 MOST_PASSES = 100  # over the variables: some are enough
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
 

@@ -156,7 +156,7 @@ class _Turns:
             return self.limit
 
         goal, effort = Goal(self.limit, share, self.room), state.turn.effort
-        if not state.turn.unlimited:
+        if not state.at_root:
             effort = min(EFFORT * max(1, state.turn.rounds), effort)
         else:  # the program goes on until it is worth its while to begin another one with fewer families
             goal = Goal(self.limit, share, self.room, MOST_LEFT if self.context.methods.fixing else 0.0)
@@ -168,7 +168,7 @@ class _Turns:
         Where no search follows that finds one, all of them.
         """
         self.solutions += 1
-        if last or state.turn.unlimited or self.solutions.bit_count() == 1:
+        if last or state.at_root or self.solutions.bit_count() == 1:
             limit = self.on_solution(state, support)
             self.limit = self.limit if limit is None else min(self.limit, limit)
 
@@ -291,7 +291,7 @@ class _Turns:
             return Guided(state.unguided, tree=reached.tree)
         if self.limit < limit:
             return state.at(FIX)
-        if not state.turn.unlimited:
+        if not state.at_root:
             return state.at(TRY) if state.guide is None else self._next(state, state.guide, spread_out=True)
         self.on_step(state)
         nodes = f"{in_full(len(reached.tree.open), 'open node')} of branching"

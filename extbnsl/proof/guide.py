@@ -108,11 +108,6 @@ class Turn:
     effort: Whole = 0
     gap: Highest = math.inf
 
-    @property
-    def unlimited(self) -> bool:
-        """Whether linear programs are all that there is: no search is possible."""
-        return self.effort >= MOST_ITERATIONS
-
 
 @dataclass(frozen=True)
 class Programs:
@@ -183,8 +178,13 @@ class Bounding:
 
     @property
     def searchable(self) -> bool:
-        """Whether there may be a search of the piece; otherwise bounds at the root are all that there is."""
+        """Whether there may be a search of the piece."""
         return self.left.size <= WORD_BITS and not self.too_large
+
+    @property
+    def at_root(self) -> bool:
+        """Whether bounds at the root are all that there is: no search is possible, or it would be hopeless."""
+        return not self.searchable or self.turn.effort >= MOST_ITERATIONS
 
     @property
     def unguided(self) -> Guide:
