@@ -15,6 +15,7 @@ import extbnsl
 from extbnsl.data import Numbers
 from extbnsl.kernels.varsets import pack
 from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.scores.gaussian import GAUSSIAN_BIC
 
 MISSING = 32  # the exit code, as of the command line
 DIRECTED, UNDIRECTED = 1, 2  # in what flopsearch returns
@@ -69,8 +70,8 @@ def random_network(variables: int, records: int, arcs: int, seed: int) -> tuple[
 
 def cost(parents: Sequence[Sequence[int]], numbers: Numbers) -> float:
     """What a network costs, in nats."""
-    columns, n = standardised(numbers), numbers.variables
-    return math.fsum(float(columns.costs(x, pack(own, n)[None])[0]) for x, own in enumerate(parents))
+    columns, n, price = standardised(numbers), numbers.variables, GAUSSIAN_BIC.parameter(numbers.records)
+    return math.fsum(float(columns.costs(x, pack(own, n)[None], price)[0]) for x, own in enumerate(parents))
 
 
 def parents_of(graph: NDArray[Any]) -> list[list[int]]:

@@ -18,6 +18,11 @@ from extbnsl.verify.steps import Pass, Search
 KINDS_OF_STEPS = {Pass: CUTS, Search: SEARCH, Branching: BRANCHING}
 
 
+def leads(problem, every=False):
+    """By how much a subset must beat a family, for none or for every family to be left out."""
+    return np.full(problem.variables, np.inf if every else 0.0)
+
+
 def below(source, child, threshold, cuts):
     """The families of one child that a source has with c' below a threshold: varsets and costs."""
     (found,) = source.below({child: threshold}, cuts, untold)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.claims import OPTIMAL, Claim
 from extbnsl.kernels.varsets import pack
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.ranked import KBestResult
@@ -51,8 +51,7 @@ def fake_result(networks, arcs=None, **changes):
         "lower_bound": best.cost - 1e-6,
         "upper_bound": best.cost,
         "order": best.network.order(),
-        "score": "mdl",
-        "max_parents": None,
+        "claim": Claim(),
         "seed": 0,
         "stats": {"seconds": 1.5},
         "options": {"k": len(networks), "within_factor": None, "classes": False},

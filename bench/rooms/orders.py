@@ -23,7 +23,6 @@ from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.measured import standardised
-from extbnsl.scores.gaussian import GAUSSIAN_BIC
 
 
 def _lists(tiny: bool) -> ParentLists:
@@ -75,7 +74,7 @@ def _kicks(tiny: bool) -> Work:
 def _fitted(tiny: bool) -> Work:
     """The same of columns of numbers, whose parents are chosen within."""
     columns = inputs.numbers(10, 100) if tiny else inputs.numbers(100, 1000)
-    problem = fitting(standardised(columns), constraints_of(Claim(GAUSSIAN_BIC.name), columns.names))
+    problem = fitting(standardised(columns), constraints_of(Claim(), columns.names), 3.0)
     n, number = columns.variables, 5 if tiny else 50
     order, state = np.random.default_rng(1).permutation(n).astype(np.int32), np.ones(1, np.uint64)
     parents, elsewhere = np.full((n, problem.most), NOBODY, np.int32), np.zeros((0, n), np.int32)

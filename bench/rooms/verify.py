@@ -4,6 +4,7 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run
+from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import complete, data_families, order_search, passes, regression_families
@@ -24,7 +25,8 @@ def _searched(tiny: bool) -> None:
     with Workers(1) as workers:
         for score, ess, most in (("mdl", None, None), ("bdeu", 1.0, 3)):
             demands = demands_of(dataset.names, most, NOTHING)
-            families_of_data(dataset, score, ess, demands, workers).below(asked, NO_CUTS, untold)
+            claim, leads = Claim(score, ess=ess), np.zeros(dataset.variables)
+            families_of_data(dataset, claim, demands, workers, leads).below(asked, NO_CUTS, untold)
 
 
 def _searched_by_child(tiny: bool) -> None:
@@ -32,7 +34,8 @@ def _searched_by_child(tiny: bool) -> None:
     dataset = inputs.dataset(22, 40) if tiny else inputs.dataset(22, 200)
     demands = demands_of(dataset.names, None, NOTHING)
     with Workers(1) as workers:
-        families_of_data(dataset, "bdeu", 1.0, demands, workers).below({0: MOST_UNITS}, NO_CUTS, untold)
+        claim, leads = Claim("bdeu", ess=1.0), np.zeros(dataset.variables)
+        families_of_data(dataset, claim, demands, workers, leads).below({0: MOST_UNITS}, NO_CUTS, untold)
 
 
 def _searched_by_regressions(tiny: bool) -> None:
@@ -40,7 +43,8 @@ def _searched_by_regressions(tiny: bool) -> None:
     numbers = inputs.numbers(8, 100) if tiny else inputs.numbers(20, 500)
     demands = demands_of(numbers.names, None, NOTHING)
     with Workers(1) as workers:
-        source = regression_families.families_by_regressions(numbers, demands, workers)
+        claim, leads = Claim("gaussian-bic"), np.zeros(numbers.variables)
+        source = regression_families.families_by_regressions(numbers, claim, demands, workers, leads)
         source.below(dict.fromkeys(range(0, numbers.variables, 4), MOST_UNITS), NO_CUTS, untold)
 
 
@@ -95,7 +99,7 @@ def _walked(tiny: bool) -> None:
     empty, top = ((),) * scores.variables, sum(float(own.max()) for own in scores.costs)
 
     def scored(child: int, parents: tuple[int, ...]) -> Family:
-        return scored_family(scores, child, parents, scores.score)
+        return scored_family(scores, child, parents, scores.claim)
 
     source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
     question = complete.Question(scores.names, source, scored)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli import options
 from extbnsl.cli.saying import remark, say_all, say_sentence
 from extbnsl.cli.score_network import training_problem
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.formats.kinds import (
@@ -22,7 +23,7 @@ from extbnsl.formats.kinds import (
     check_choices,
     format_of,
 )
-from extbnsl.results.reading import claim_in, read_result
+from extbnsl.results.reading import read_result
 
 if TYPE_CHECKING:
     from extbnsl.formats.described import Described
@@ -116,7 +117,7 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
     if given.smoothing > 0.0 and not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
     parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
-    claim = claim_in(document)
+    claim = Claim.of_result(document)
     made = described(known.network, known.cost, problem, claim, parameters, strengths, given.smoothing)
     found = made.strengths if strengths else known.strengths
     return replace(made if parameters else known, strengths=found)

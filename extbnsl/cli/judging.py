@@ -12,7 +12,7 @@ from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import format_cost
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets
-from extbnsl.scores.known import CLAIM_OPTIONS, score_named
+from extbnsl.scores.known import CLAIM_OPTIONS, score_claimed
 from extbnsl.scores.score import titled
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Judge:
 
         if isinstance(self.problem, LocalScores):
             return "local scores"
-        return titled(score_named(self.claim.score, self.claim.ess))
+        return titled(score_claimed(self.claim))
 
     def best(self) -> str:
         """What the network of the run is, for a sentence."""
@@ -81,11 +81,14 @@ class Judge:
         return None
 
 
+JUDGED_BY = {name: CLAIM_OPTIONS[name] for name in ("score", "ess", "penalty", "gamma", "parent_cost")}
+
+
 def add_judge(parser: argparse.ArgumentParser, metavar: str, text: str, optional: bool = False) -> None:
     """The argument that says by what networks are judged, and the options that go with it."""
     parser.add_argument("data", metavar=metavar, help=text, nargs="?" if optional else None)
-    options.add_options(parser, {name: CLAIM_OPTIONS[name] for name in ("score", "ess")})
-    parser.set_defaults(score=None)
+    options.add_options(parser, JUDGED_BY)
+    parser.set_defaults(score=None, parent_cost=None)
     options.add_options(parser, declared(Budgets), "disk", "time_limit", "threads", "hands")
     options.add_data(parser)
     options.add_shared(parser, "--training")
@@ -97,15 +100,17 @@ def judge_of(given: argparse.Namespace) -> Judge:
     from extbnsl.data.treatment import chosen
 
     path, own = Path(given.data), options.data_options(given)
+    by = {name: getattr(given, name) for name in JUDGED_BY}
     if path.is_dir() or path.suffix.lower() == ".json":
-        told = [f"--{name.replace('_', '-')}" for name in chosen(own | {"score": given.score, "ess": given.ess})]
+        told = [f"--{name.replace('_', '-')}" for name in chosen(own | by)]
         if told:
             raise InputError(f"{given.data} is a run, which has its own {', '.join(told)}; leave that out.")
         return judge_in(path, given.training)
     if given.training is not None:
         raise InputError(f"--training is for runs, and {given.data} has its own records; leave it out.")
-    claim = Claim(score=given.score or Claim.score, ess=given.ess)
-    score_named(claim.score, claim.ess)
+    claim = Claim(**{name: value for name, value in by.items() if value is not None})
+    score_claimed(claim)
+    claim.check()
     budgets = options.options_of(Budgets, given)
     problem, _ = options.read_problem(given.data, own, budgets, score=claim.score)
     return Judge(problem, claim, source_name(given.data))
@@ -115,12 +120,12 @@ def judge_in(path: Path, training: str | None = None) -> Judge:
     """The data, the score and the network of a run."""
     from extbnsl.cli.score_network import training_problem
     from extbnsl.results.exporting import described_in
-    from extbnsl.results.reading import claim_in, read_result
+    from extbnsl.results.reading import read_result
 
     document = read_result(path)
     known = described_in(path, document)
     problem, file = training_problem(training, path, document)
-    return Judge(problem, claim_in(document), file, str(path), document, known.network)
+    return Judge(problem, Claim.of_result(document), file, str(path), document, known.network)
 
 
 def figure(cost: float | None) -> str:

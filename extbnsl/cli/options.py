@@ -25,7 +25,7 @@ from extbnsl.files.manifest import Remembered
 from extbnsl.formats.kinds import LARGEST_SMOOTHING, OF_ARCS, is_score_file
 from extbnsl.machine.budgets import Budgets, Deadline, default_memory
 from extbnsl.run.progress import told_on
-from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_named
+from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_claimed
 
 
 def read_problem(
@@ -160,7 +160,7 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="a file with any of what follows: YAML or CSV with required, forbidden, allowed, tiers, roots, leaves, "
-        "max_parents, apart; or Tetrad's, or GOBNILP's constraints",
+        "max_parents, apart, costs; or Tetrad's, or GOBNILP's constraints",
     )
     for name, text in (
         ("required", "an arc that the network must have, or a table of such (.csv, .tsv, .txt); may be repeated"),
@@ -186,6 +186,13 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
         type=_names,
         action="append",
         help="variables no two of which an arc joins, such as those of a tier; may be repeated",
+    )
+    known.add_argument(
+        "--arc-costs",
+        metavar="FILE",
+        type=Path,
+        help="a table of what some arcs cost besides: parent, child, nats (such as the log odds against the arc; below "
+        "0 for an arc that is rather there)",
     )
 
 
@@ -245,7 +252,6 @@ def options_of(kind: type[T], given: argparse.Namespace, **others: Any) -> T:
 def claim_of(given: argparse.Namespace) -> Claim:
     """What was given of the options that decide the answer, and what the file of knowledge says; InputError if that
     contradicts itself."""
-    score_named(given.score, given.ess)
     own = Knowledge(
         required=_arcs(given.required, "required"),
         forbidden=_arcs(given.forbidden, "forbidden"),
@@ -255,13 +261,23 @@ def claim_of(given: argparse.Namespace) -> Claim:
         leaves=given.leaves or (),
         max_parents=given.max_parents_of or (),
         apart=tuple(given.apart or ()),
+        costs=() if given.arc_costs is None else _costs(given.arc_costs),
     )
     if given.knowledge is not None:
         from extbnsl.formats.knowledge_file import read_knowledge
 
         own = own.joined(read_knowledge(given.knowledge))
-    own.check()
-    return Claim(given.score, given.max_parents, given.ess, own)
+    claim = options_of(Claim, given, score=given.score, ess=given.ess, knowledge=own)
+    score_claimed(claim)
+    claim.check()
+    return claim
+
+
+def _costs(path: Path) -> tuple[tuple[str, str, float], ...]:
+    """What a table says that arcs cost."""
+    from extbnsl.formats.knowledge_lines import read_costs
+
+    return read_costs(path)
 
 
 def _arcs(given: Sequence[tuple[str, str] | Path] | None, option: str) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,7 @@ from extbnsl.cli import options, session
 from extbnsl.cli.options import AS_BEFORE, absolute, is_standard_input, read_problem
 from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
 from extbnsl.cli.saying import remark
+from extbnsl.core.claims import Claim
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import format_time
@@ -34,7 +35,7 @@ from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
-from extbnsl.results.reading import claim_in, damage_told, network_written
+from extbnsl.results.reading import damage_told, network_written
 from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
 from extbnsl.solver.methods import ApproximateMethods, Resamples
@@ -99,7 +100,7 @@ def go_on_with(path: Path, given: argparse.Namespace, methods: Options, scope: A
         if document is None or (path / MANIFEST).exists():
             manifest = read_manifest(path)
             asked.check_same(_as_read(path, manifest.state, asked, how))
-        elif problem.fingerprint != document["provenance"]["data_digest"] or claim_in(document) != asked.claim:
+        elif problem.fingerprint != document["provenance"]["data_digest"] or Claim.of_result(document) != asked.claim:
             raise RunDirectoryError(f"The run in {path} had other data, or another question; start a new run.")
         again = argparse.Namespace(**vars(given) | {"data": Path(given.data), "run": path})
         if asked.kind == APPROXIMATE:

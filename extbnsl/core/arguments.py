@@ -19,6 +19,12 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     raise InputError(f"{name}: {value!r} is not a whole number from {least} to {most}; give a number in that range.")
 
 
+def check_number(name: str, value: Any, least: float, most: float, what: str = "number") -> None:
+    """Raise InputError unless `value`, that of the argument `name`, is a number from `least` to `most`; no bool is."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InputError(f"{name}: {value!r} is no {what}; give a number from {least:g} to {most:g}.")
+
+
 def check_share(name: str, value: Any) -> None:
     """Raise InputError unless `value`, that of the argument `name`, is a number above 0 and at most 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeVar, get_type_hints
 
-from extbnsl.core.arguments import check_whole
+from extbnsl.core.arguments import check_number, check_whole
 from extbnsl.core.codec import Whole, decode_some, encode
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
@@ -17,6 +17,7 @@ from extbnsl.core.figures import in_full
 T = TypeVar("T")
 Arc = tuple[str, str]  # parent, child
 SHOWN = 5  # names in a sentence
+MOST_COST = 1e9  # nats of an arc
 MOST_ARCS = 1_000_000  # that two patterns or groups stand for: each is told in the result
 ARCS, GROUPS, NAMES = ("required", "forbidden", "allowed"), ("tiers", "apart"), ("roots", "leaves")
 # What there is of each part, for people: one, several.
@@ -29,6 +30,7 @@ NOUNS = {
     "leaves": ("leaf", "leaves"),
     "max_parents": ("limit", "limits"),
     "apart": ("set without arcs", "sets without arcs"),
+    "costs": ("arc cost", "arc costs"),
 }
 
 
@@ -57,6 +59,9 @@ class Knowledge:
         The most parents of some variables, as (name, number).
     apart : tuple of tuple of str
         Sets of variables; no arc joins two of one set.
+    costs : tuple of (str, str, float)
+        What some arcs cost besides, as (parent, child, nats), such as the log odds against an arc; below 0 for what is
+        rather there.
     """
 
     required: tuple[Arc, ...] = ()
@@ -67,6 +72,7 @@ class Knowledge:
     leaves: tuple[str, ...] = ()
     max_parents: tuple[tuple[str, int], ...] = ()
     apart: tuple[tuple[str, ...], ...] = ()
+    costs: tuple[tuple[str, str, float], ...] = ()
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -99,7 +105,12 @@ class Knowledge:
         limits: dict[str, int] = {}
         for name, most in self.max_parents:
             limits |= {own: min(most, limits.get(own, most)) for own in meant("max_parents", name)}
-        return Knowledge(**found, max_parents=tuple(limits.items()))
+        costs = _once(
+            (*arc, nats)
+            for parent, child, nats in self.costs
+            for arc in pairs("costs", meant("costs", parent), meant("costs", child), (parent, child))
+        )
+        return Knowledge(**found, max_parents=tuple(limits.items()), costs=costs)
 
     def check(self) -> None:
         """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
@@ -107,6 +118,7 @@ class Knowledge:
         if not self:
             return
         _check_tiers(self.tiers)
+        _check_costs(self.costs)
         limits = self.limits()
         parents: dict[str, list[str]] = {}
         ruled_out = self.ruling_out()
@@ -171,6 +183,7 @@ class Knowledge:
         for key in NAMES:
             yield from ((key, name) for name in getattr(self, key))
         yield from (("max_parents", name) for name, _ in self.max_parents)
+        yield from (("costs", name) for *arc, _ in self.costs for name in arc)
 
     def document(self) -> dict[str, Any]:
         """What there is of it, as JSON values; `from_document` takes it back."""
@@ -260,6 +273,17 @@ def _check_tiers(tiers: Iterable[Sequence[str]]) -> None:
         if name in seen:
             raise InputError(f"tiers: {name!r} is there twice; leave it out of one place.")
         seen.add(name)
+
+
+def _check_costs(costs: Iterable[tuple[str, str, float]]) -> None:
+    seen: dict[Arc, float] = {}
+    for parent, child, nats in costs:
+        check_number(f"costs of the arc from {parent!r} to {child!r}", nats, -MOST_COST, MOST_COST)
+        if parent == child:
+            raise InputError(f"costs: no arc joins {parent!r} to itself; leave its cost out.", names=[parent])
+        if seen.setdefault((parent, child), nats) != nats:
+            told = f"{seen[parent, child]:g} and {nats:g} nats"
+            raise InputError(f"costs: the arc from {parent!r} to {child!r} has {told}: leave one of them out.")
 
 
 def _check_cycles(parents: Mapping[str, Sequence[str]]) -> None:

@@ -3,11 +3,12 @@
     required: [[smoke, lung]]            forbidden: [[dysp, xray]]
     tiers: [[asia, smoke], [tub, lung]]  roots: [asia]     leaves: [xray]
     max_parents: {dysp: 2}               allowed: [[smoke, lung], [smoke, bronc]]
-    apart: [[asia, smoke]]
+    apart: [[asia, smoke]]               costs: [[smoke, lung, -2.2], [asia, lung, 3]]
 
 A CSV file has one line for each fact, `kind,first,second`: required, forbidden or allowed with parent and child, tier
 or apart with the number of a set and a variable of it, root or leaf with a variable, max_parents with a variable and a
-number. Its first line may have these words. `knowledge_lines` reads it, and files of other programs.
+number, cost with parent, child and nats. Its first line may have these words. `knowledge_lines` reads it, and files of
+other programs.
 """
 
 import glob
@@ -16,20 +17,23 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StrictInt, StrictStr, ValidationError
 
 from extbnsl.core.arguments import path_of
 from extbnsl.core.codec import MOST
 from extbnsl.core.errors import InputError
-from extbnsl.core.knowledge import ARCS, Knowledge
+from extbnsl.core.knowledge import ARCS, MOST_COST, Knowledge
 from extbnsl.files.atomic import read_given
 from extbnsl.files.yaml_file import MOST_BYTES, FileError, error_of, problems_of, read_yaml, spelled, told
-from extbnsl.formats.knowledge_lines import read_arcs, read_lines
+from extbnsl.formats.knowledge_lines import read_arcs, read_costs, read_lines
 
-NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves, max_parents or apart."
+NO_SUCH_KEY = (
+    "There is no such key; use required, forbidden, allowed, tiers, roots, leaves, max_parents, apart or costs."
+)
 
 Name = Annotated[StrictStr, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 Arcs = list[Annotated[list[Name], Field(min_length=2, max_length=2)]]
+Cost = tuple[Name, Name, Annotated[float, Strict(), Field(ge=-MOST_COST, le=MOST_COST)]]
 Most = Annotated[StrictInt, Field(ge=0, le=MOST)]
 
 
@@ -46,6 +50,7 @@ class KnowledgeFile(BaseModel):
     leaves: list[Name] = []
     max_parents: dict[str, Most] = {}
     apart: list[list[Name]] = []
+    costs: list[Cost] = []
 
 
 def read_knowledge(path: Path) -> Knowledge:
@@ -64,11 +69,19 @@ def read_knowledge(path: Path) -> Knowledge:
 
 
 def knowledge_of(given: Mapping[str, Any]) -> Knowledge:
-    """The knowledge of a mapping with the keys of the file, in which the path of a table may stand for its arcs, or
-    with the names that pgmpy has for them; InputError, with all that is wrong with it."""
+    """The knowledge of a mapping with the keys of the file, in which the path of a table may stand for its arcs, and
+    costs may be a mapping from (parent, child) to nats; or with the names that pgmpy has for them. InputError, with all
+    that is wrong with it."""
     if any(name in given for name in PGMPY):
         given = _as_pgmpy_means(given)
-    tables = {key: list(map(list, read_arcs(Path(own), key))) for key, own in given.items() if _is_table(key, own)}
+    tables: dict[str, list[Any]] = {
+        key: list(map(list, read_arcs(Path(own), key))) for key, own in given.items() if _is_table(key, own)
+    }
+    costs: Any = given.get("costs")
+    if isinstance(costs, str | PathLike):
+        tables["costs"] = [list(one) for one in read_costs(Path(costs))]
+    elif isinstance(costs, Mapping):
+        tables["costs"] = [[*arc, nats] for arc, nats in costs.items()]
     try:
         return _knowledge(dict(given) | tables)
     except ValidationError as error:
@@ -158,7 +171,7 @@ def _is_table(key: str, value: Any) -> bool:
 
 
 def _knowledge(document: Mapping[str, Any]) -> Knowledge:
-    return Knowledge.from_document(KnowledgeFile.model_validate(document).model_dump())
+    return Knowledge.from_document(KnowledgeFile.model_validate(document).model_dump(mode="json"))
 
 
 def _read_yaml(path: Path) -> Knowledge:

@@ -12,6 +12,7 @@ Each reader takes a file line by line and says of each that it cannot use what i
 
 import csv
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -26,12 +27,14 @@ from extbnsl.files.yaml_file import FileError, told
 
 PLURALS = {"root": "roots", "leaf": "leaves"}
 NUMBERED = {"tier": "tiers", "apart": "apart"}  # sets of variables, each line with the number of one
-KINDS = (*ARCS, "tier", *PLURALS, "max_parents", "apart")
+COST = "cost"
+KINDS = (*ARCS, "tier", *PLURALS, "max_parents", "apart", COST)
 LONGEST = 1000  # characters of the first line that tell what it is
 COMMENTS = ("#", "//")
 SHOWN = 60  # characters of what cannot be used
 MOST_TABLE = 64 << 20  # bytes of a table of arcs
 NOT_WHOLE = "{!r} is not a whole number of at least 0."
+NO_NUMBER = "{!r} is no finite number of nats."
 
 Document = dict[str, Any]  # with the keys of knowledge_file.KnowledgeFile
 T = TypeVar("T")
@@ -62,27 +65,63 @@ def read_arcs(path: Path, kind: str = "", more_columns: bool = False) -> tuple[A
     The first line may name the columns, and the first column may number the rows, as R's write.csv and write.table do.
     FileError with all that is wrong with it, InputError if it cannot be read, or if no arc is allowed.
     """
+    found: list[Arc] = []
+
+    def take(own: Sequence[str]) -> str | None:
+        if len(own) != 2 or not all(own):
+            what = f"{in_full(len(own), 'field')}, where an arc has a parent and a child"
+            return f"{what}: {','.join(own)[:SHOWN]!r}; leave other columns out."
+        found.append((own[0], own[1]))
+        return None
+
+    _take_table(path, 2, more_columns, take)
+    if not found and kind == "allowed":  # which would say nothing, and not that there is no arc
+        raise InputError(f"{path} has no arc, so that none were allowed; to say this, give all variables to --apart.")
+    return tuple(found)
+
+
+def read_costs(path: Path) -> tuple[tuple[str, str, float], ...]:
+    """What arcs cost, (parent, child, nats), by a table as of `read_arcs` with these three columns."""
+    found: list[tuple[str, str, float]] = []
+
+    def take(own: Sequence[str]) -> str | None:
+        if len(own) != 3 or not all(own):
+            return (
+                f"{in_full(len(own), 'field')}, where there are a parent, a child and nats: {','.join(own)[:SHOWN]!r}."
+            )
+        nats = _number(own[2])
+        if nats is None:
+            return NO_NUMBER.format(own[2][:SHOWN])
+        found.append((own[0], own[1], nats))
+        return None
+
+    _take_table(path, 3, True, take)
+    return tuple(found)
+
+
+def _take_table(path: Path, columns: int, more_columns: bool, take: Callable[[Sequence[str]], str | None]) -> None:
+    """Take the rows of a table of so many columns, without the line that names them and the numbers of rows."""
     rows = list(_rows(path, _text(path, read_given(path, MOST_TABLE))))
     head = rows[0][1] if rows else []
     headed = _headed(head, more_columns)
     unnamed = head[:1] == [""]
     width = len(head) if unnamed or not headed else len(head) + 1  # of rows with a number
     numbered = unnamed or (headed and len(rows[-1][1]) == width)
-    found: list[Arc] = []
 
-    def take(fields: Sequence[str]) -> str | None:
+    def take_own(fields: Sequence[str]) -> str | None:
         own = fields[1:] if numbered and len(fields) == width else fields
-        own = own[:2] if more_columns and headed else own
-        if len(own) != 2 or not all(own):
-            what = f"{in_full(len(own), 'field')}, where an arc has a parent and a child"
-            return f"{what}: {','.join(fields)[:SHOWN]!r}; leave other columns out."
-        found.append((own[0], own[1]))
-        return None
+        return take(own[:columns] if more_columns and headed else own)
 
-    _taken(path, rows[1:] if headed or (unnamed and len(head) == 3) else rows, take)
-    if not found and kind == "allowed":  # which would say nothing, and not that there is no arc
-        raise InputError(f"{path} has no arc, so that none were allowed; to say this, give all variables to --apart.")
-    return tuple(found)
+    _taken(path, rows[1:] if headed or (unnamed and len(head) == columns + 1) else rows, take_own)
+
+
+def _number(text: str) -> float | None:
+    """The finite number that a text writes; None if it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 _HEADS = {("from", "to"), ("parent", "child"), ("source", "target"), ("cause", "effect"), ("tail", "head")}
@@ -137,16 +176,23 @@ def _taken(path: Path, rows: Iterable[tuple[int, T]], take: Callable[[T], str | 
 
 def _csv(path: Path, text: str) -> Document:
     """What our own CSV says."""
-    found: Document = {key: [] for key in (*ARCS, *PLURALS.values())} | {"max_parents": {}}
+    found: Document = {key: [] for key in (*ARCS, *PLURALS.values(), "costs")} | {"max_parents": {}}
     groups: dict[str, dict[int, list[str]]] = {key: {} for key in NUMBERED.values()}
 
     def take(fields: Sequence[str]) -> str | None:
         kind, *rest = [field for field in fields if field]
         if kind not in KINDS:
             return f"{kind!r} is none of {', '.join(KINDS)}."
-        if len(rest) != (1 if kind in PLURALS else 2):
-            wanted = "a variable" if kind in PLURALS else "two more fields"
+        if len(rest) != (1 if kind in PLURALS else 3 if kind == COST else 2):
+            wanted = (
+                "a variable" if kind in PLURALS else "a parent, a child and nats" if kind == COST else "two more fields"
+            )
             return f"{kind!r} needs {wanted}; names with commas go in quotes."
+        if kind == COST:
+            nats = _number(rest[2])
+            if nats is not None:
+                found["costs"].append([*rest[:2], nats])
+            return NO_NUMBER.format(rest[2][:SHOWN]) if nats is None else None
         if kind in ARCS or kind in PLURALS:
             found[PLURALS.get(kind, kind)].append(rest if kind in ARCS else rest[0])
             return None

@@ -18,6 +18,7 @@ from extbnsl.kbest.networks import ChildFamilies
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import varying
+from extbnsl.scores.charges import Charges, charges_of
 from extbnsl.scores.known import Known, score_of
 from extbnsl.scores.local import LocalScores, in_order
 from extbnsl.scores.mdl import MDL
@@ -49,13 +50,14 @@ def with_constants(
     if not still:
         return scores
     constraints = constraints_of(scores.claim, dataset.names)
-    free = [x for x in still if dataset.arities[x] == 1 and not constraints.required[x].any()]
+    charges = charges_of(scores.claim, dataset.names)
+    free = [x for x in still if dataset.arities[x] == 1 and not constraints.required[x].any() and not charges]
     if k is not None and free:
         few = [pack(own, dataset.variables) for own in itertools.islice(_subsets(free[0], constraints), k)]
         if len(few) == k:
             return _replaced(scores, {free[0]: (np.array(few), np.zeros(k))})
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
-    given = _Given(dataset, constraints, parameter, slack, check)
+    given = _Given(dataset, constraints, parameter, charges, slack, check)
     families = {}
     for x in range(dataset.variables):
         known = scores.parents[x], scores.costs[x]
@@ -70,6 +72,7 @@ class _Given:
     dataset: Dataset
     constraints: Constraints
     parameter: float
+    charges: Charges
     slack: float
     check: Callable[[], None]
 
@@ -83,7 +86,7 @@ def _replaced(scores: LocalScores, families: dict[int, ChildFamilies]) -> LocalS
 
 
 def _subsets(x: int, constraints: Constraints) -> Iterator[tuple[int, ...]]:
-    """The parent sets that x may have, by size."""
+    """The parent sets that x may have, by size, each after its subsets."""
     must, others = constraints.parents_required(x), constraints.candidates(x).tolist()
     for size in range(min(len(others), int(constraints.limits[x]) - len(must)) + 1):
         for own in itertools.combinations(others, size):
@@ -95,11 +98,13 @@ def _of_constant(x: int, given: _Given) -> ChildFamilies:
     dataset = given.dataset
     n, arity, states = dataset.variables, int(dataset.arities[x]), dataset.arities.astype(float)
     least = math.inf
-    kept = []
+    kept: list[tuple[tuple[int, ...], float]] = []
     for number, own in enumerate(_subsets(x, given.constraints)):  # the first is part of all
         if number % LOOKED_AT == 0:
             given.check()
-        cost = penalty_of(given.parameter, arity, math.prod(states[list(own)].tolist()))
+        if kept and len(own) > len(kept[-1][0]) + 1:  # a set costs no less than its subsets
+            break
+        cost = penalty_of(given.parameter, arity, math.prod(states[list(own)].tolist())) + given.charges.cost(x, own)
         least = min(least, cost)
         if cost <= least + given.slack:
             kept.append((own, cost))
@@ -120,7 +125,7 @@ def _with_parents(families: ChildFamilies, x: int, still: Sequence[int], given: 
     for size in range(1, len(still) + 1):
         for own in itertools.combinations(still, size):
             given.check()
-            more = penalties * (math.prod(dataset.arities[list(own)].tolist()) - 1.0)
+            more = penalties * (math.prod(dataset.arities[list(own)].tolist()) - 1.0) + given.charges.cost(x, own)
             kept = (more <= given.slack) & (sizes(varsets) + size <= constraints.limits[x])
             found.append((varsets[kept] | pack(own, dataset.variables), costs[kept] + more[kept]))
             _check(sum(len(costs) for _, costs in found), dataset.names[x])

@@ -11,7 +11,8 @@ import numpy as np
 from extbnsl.core.claims import Claim
 from extbnsl.networks.network import Network
 from extbnsl.scores.cells import cells_of
-from extbnsl.scores.known import score_of
+from extbnsl.scores.charges import charges_of
+from extbnsl.scores.known import parameter_price, score_of
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -73,18 +74,31 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
     return tuple(found)
 
 
-def costs_from(data: "Data", claim: Claim) -> FamilyCost:
-    """What families cost by the score of a claim; each O(N parents), or O(N log N) for very many joint states, and for
-    numbers O(N parents^2)."""
-    from extbnsl.data import Numbers
+def costs_from(problem: "Data | LocalScores", claim: Claim) -> FamilyCost:
+    """What families cost by a claim, their arcs included; each O(N parents), or O(N log N) for very many joint states,
+    for numbers O(N parents^2), of local scores linear in those of the child."""
+    charges, scored = charges_of(claim, problem.names), _scored(problem, claim)
 
-    if isinstance(data, Numbers):
+    def cost(child: int, parents: tuple[int, ...]) -> float | None:
+        own = scored(child, parents)
+        return None if own is None else own + charges.cost(child, parents)
+
+    return cost if charges else scored
+
+
+def _scored(problem: "Data | LocalScores", claim: Claim) -> FamilyCost:
+    """The same without what arcs cost besides."""
+    from extbnsl.data import Dataset, Numbers
+
+    if isinstance(problem, Numbers):
         from extbnsl.networks.gaussian import gaussian_cost
-        from extbnsl.scores.gaussian import GAUSSIAN_BIC
 
-        return lambda child, parents: gaussian_cost(data, child, parents, GAUSSIAN_BIC)
-    score = score_of(claim)
-    return lambda child, parents: float(score.cost(cells_of(data, child, parents)))
+        price = parameter_price(claim, problem.records)
+        return lambda child, parents: gaussian_cost(problem, child, parents, price)
+    if isinstance(problem, Dataset):
+        score = score_of(claim)
+        return lambda child, parents: float(score.cost(cells_of(problem, child, parents)))
+    return costs_in(problem)
 
 
 def costs_in(scores: "LocalScores") -> FamilyCost:

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.core.claims import Claim
-from extbnsl.networks.arcs import costs_in
+from extbnsl.networks.arcs import costs_from
 from extbnsl.networks.network import Network
 from extbnsl.scores.cells import cells_of
-from extbnsl.scores.known import score_of
+from extbnsl.scores.charges import charges_of
+from extbnsl.scores.known import parameter_price, score_of
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -111,15 +112,19 @@ def figures_from(problem: "Data | LocalScores", claim: Claim) -> FamilyFigures:
     records, O(N parents^2) for numbers."""
     from extbnsl.data import Dataset, Numbers
 
+    charges = charges_of(claim, problem.names)
     if isinstance(problem, Numbers):
         from extbnsl.networks.gaussian import gaussian_cost, is_regular
-        from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
+        from extbnsl.scores.gaussian import OWN_PARAMETERS
+
+        price = parameter_price(claim, problem.records)
 
         def of_numbers(child: int, parents: tuple[int, ...]) -> Figures:
+            parameters = len(parents) + OWN_PARAMETERS
             if not is_regular(problem, (*parents, child)):
-                return Figures(math.inf, None, len(parents) + OWN_PARAMETERS)
-            cost, parameters = gaussian_cost(problem, child, parents, GAUSSIAN_BIC), len(parents) + OWN_PARAMETERS
-            return Figures(cost, cost - GAUSSIAN_BIC.parameter(problem.records) * parameters, parameters)
+                return Figures(math.inf, None, parameters)
+            misfit = gaussian_cost(problem, child, parents, 0.0)
+            return Figures(misfit + price * parameters + charges.cost(child, parents), misfit, parameters)
 
         return of_numbers
     if isinstance(problem, Dataset):
@@ -128,14 +133,16 @@ def figures_from(problem: "Data | LocalScores", claim: Claim) -> FamilyFigures:
         def of_states(child: int, parents: tuple[int, ...]) -> Figures:
             cells = cells_of(problem, child, parents)
             parameters = (cells.arity - 1) * cells.configurations
-            return Figures(float(score.cost(cells)), cells.misfit, int(parameters) if parameters < 1e15 else parameters)
+            own = float(score.cost(cells)) + charges.cost(child, parents)
+            return Figures(own, cells.misfit, int(parameters) if parameters < 1e15 else parameters)
 
         return of_states
-    costs = costs_in(problem)
+
+    cost = costs_from(problem, claim)
 
     def of_scores(child: int, parents: tuple[int, ...]) -> Figures | None:
-        cost = costs(child, parents)
-        return None if cost is None else Figures(cost, None, None)
+        own = cost(child, parents)
+        return None if own is None else Figures(own, None, None)
 
     return of_scores
 

@@ -11,7 +11,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
 from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import by_observed
-from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS, GaussianBIC
+from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
 
 SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)  # below, a number has fewer digits
 
@@ -117,11 +117,11 @@ def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
     return bool((shares >= LEAST_SHARE).all())
 
 
-def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], score: GaussianBIC) -> float:
-    """What a family costs, in nats. O(N k^2) for k parents."""
+def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], price: float) -> float:
+    """What a family costs, in nats, if a parameter costs the price. O(N k^2) for k parents."""
     variance = _regression(numbers.values, child, parents).variance
     misfit = numbers.records / 2 * (math.log(2 * math.pi * variance) + 1)
-    return misfit + score.parameter(numbers.records) * (len(parents) + OWN_PARAMETERS)
+    return misfit + price * (len(parents) + OWN_PARAMETERS)
 
 
 @dataclass(frozen=True, eq=False)

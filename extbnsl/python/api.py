@@ -264,7 +264,7 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
         return rows
 
 
-@keywords({name: QUESTION[name] for name in ("score", "ess")}, TABLE)
+@keywords({name: QUESTION[name] for name in ("score", "ess", "penalty", "gamma", "parent_cost")}, TABLE)
 def cost(network: Any, data: Any, **options: Any) -> "NetworkCost":
     """Tell what a given network costs.
 
@@ -289,11 +289,14 @@ def cost(network: Any, data: Any, **options: Any) -> "NetworkCost":
     """
     from extbnsl.networks.families import network_cost
     from extbnsl.results.structures import structure_given
+    from extbnsl.scores.known import score_claimed
 
     with _told_in_python():
         problem = _problem_from(data, options)
         structure = structure_given(network)
-        claim = Claim(options["score"], None, plain(options["ess"]))
+        claim = made_of(Claim, options, score=options["score"], ess=plain(options["ess"]))
+        score_claimed(claim)
+        claim.check()
         return network_cost(structure.over(tuple(problem.names), "the data"), problem, claim)
 
 

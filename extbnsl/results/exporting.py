@@ -7,6 +7,7 @@ from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.codec import Misfit, Whole, decode
 from extbnsl.core.errors import InputError, RunDirectoryError, VerificationError
 from extbnsl.data.dataset import Spread
@@ -18,7 +19,7 @@ from extbnsl.formats.spelling import names_file
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network, cpdag
-from extbnsl.results.reading import claim_in, network_written
+from extbnsl.results.reading import network_written
 
 _Strength = TypedDict(
     "_Strength", {"from": str, "to": str, "cost_of_removal": float | None, "cost_of_reversal": float | None}
@@ -62,7 +63,7 @@ def described_in(path: Path, document: Mapping[str, Any]) -> Described:
     """
     try:
         found: _Solved = decode(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)})
-        knowledge = claim_in(document).knowledge
+        knowledge = Claim.of_result(document).knowledge
     except Misfit:
         raise RunDirectoryError(f"{path} is damaged or no result of a solve.") from None
     if not found["variables"]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.core.claims import FINISHED, HEURISTIC, OPTIMAL, tolerance
+from extbnsl.core.claims import FINISHED, HEURISTIC, OPTIMAL, Claim, tolerance
 from extbnsl.core.figures import (
     HELD,
     counted,
@@ -24,7 +24,7 @@ from extbnsl.core.figures import (
     stage_title,
 )
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.scores.known import NAMES, score_named
+from extbnsl.scores.known import NAMES, score_claimed
 from extbnsl.scores.score import titled
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 EMPTY = "without arcs"
-NOTEBOOK = ("status", "cost", "bounds", EMPTY, "limit", "knowledge", "network", "networks", "shares", "bootstrap")
+NOTEBOOK = (
+    *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices"),
+    *("network", "networks", "shares", "bootstrap"),
+)
 TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
 PAGE = ("time",)  # subjects for a page alone, as those before are for a terminal alone
 
@@ -155,21 +158,31 @@ def notebook_html(document: Document, network: "Network") -> str:
 def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     """What was found, and what was asked for."""
     cost, most = document["cost"], document["max_parents"]
-    score = score_named(document["score"], document.get("ess")) if document["score"] in NAMES else None
+    claim = Claim.of_result(document)
+    score = score_claimed(claim) if claim.score in NAMES else None
     yield "status", _status(document)
     yield "order", "no network that keeps to the order costs less" if document.get("order_optimal") else ""
     yield "cost", f"{format_cost(cost, 6)} nats ({titled(score) if score else 'minus the given scores'}, minimised)"
-    if score:
+    if score and score.penalty is None and not claim.charges:
         yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost{', as in bnlearn' * (score.name in BNLEARN)})"
     yield "bounds", bounds_told(document["lower_bound"], document["upper_bound"])
     yield EMPTY, _beside_empty(document)
     yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
-    yield "knowledge", str(knowledge) if (knowledge := knowledge_in(document)) else ""
+    yield "knowledge", str(claim.knowledge) if claim.knowledge else ""
+    yield "prices", ", ".join(_charged(claim))
     arcs = sum(map(len, document["parents"].values()))
     sizes = [in_full(len(document["variables"]), "variable"), in_full(arcs, "arc")]
     parameters = document.get("stats", {}).get("parameters")
     yield "network", ", ".join([*sizes, *([] if parameters is None else [in_full(parameters, "parameter")])])
+
+
+def _charged(claim: Claim) -> Iterator[str]:
+    """What every arc costs beside what the score says."""
+    if claim.parent_cost:
+        yield f"{claim.parent_cost:g} nats each"
+    if claim.gamma:
+        yield f"2 gamma ln n nats each of n variables, gamma {claim.gamma:g} (extended BIC)"
 
 
 def _beside_empty(document: Document) -> str:

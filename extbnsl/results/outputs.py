@@ -15,7 +15,7 @@ from extbnsl.formats.bif_writer import bif_text, other_words
 from extbnsl.formats.described import Described, network_document
 from extbnsl.formats.dot import dot_text
 from extbnsl.formats.spelling import csv_text
-from extbnsl.networks.arcs import arc_strengths, costs_from, costs_in
+from extbnsl.networks.arcs import arc_strengths, costs_from
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables, fit
 from extbnsl.scores.local import LocalScores
@@ -67,8 +67,7 @@ def described(
     """
     known = None
     if strengths and problem is not None:
-        costs = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
-        known = arc_strengths(network, claim, costs)
+        known = arc_strengths(network, claim, costs_from(problem, claim))
     bare = Described(network, cost, strengths=known, knowledge=claim.knowledge)
     if isinstance(problem, Dataset):
         tables = fit(network, problem, smoothing) if parameters else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import RunDirectoryError, VerificationError
 from extbnsl.files.atomic import Content, encoded
@@ -24,7 +25,7 @@ from extbnsl.kernels.varsets import as_varsets, pack, sizes, unpack
 from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import files_beside, networks
-from extbnsl.results.reading import CLOSING, OPENING, claim_in, read_networks
+from extbnsl.results.reading import CLOSING, OPENING, read_networks
 from extbnsl.results.result import Result
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def ranked_files(
     yield ARCS, arcs_table(ranked.names, arcs, document["count"]["of_all"])
     for place in range(max(1, min(document["count"]["written"], len(ranked))), 0, -1):
         own = ranked[place - 1]
-        yield from networks(own.network, dataset, own.cost, claim_in(document), place)
+        yield from networks(own.network, dataset, own.cost, Claim.of_result(document), place)
 
 
 def _whole(document: Mapping[str, Any], networks: RankedNetworks) -> Iterator[bytes]:
@@ -247,7 +248,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
         names = document["variables"]
         return ranked_files(read_ranked(folder, names), _arcs(names, document["arc_shares"]), dataset, document)
     network = Network.from_names(document["variables"], document["parents"])
-    return files_beside(document, network, dataset, claim_in(document))
+    return files_beside(document, network, dataset, Claim.of_result(document))
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypedDict
 
-from extbnsl.core.claims import Claim, tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.core.codec import Misfit, Within, decode, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import open_given, open_regular, read_regular
@@ -174,12 +174,6 @@ def _parsed(content: bytes, path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise RunDirectoryError(f"{path} holds no JSON object; it is damaged or no result of a solve.")
     return document
-
-
-def claim_in(document: Mapping[str, Any]) -> Claim:
-    """The claim of the result with this document."""
-    keys = ("score", "max_parents", "ess", "knowledge")
-    return Claim.from_document({key: document[key] for key in keys if document.get(key) is not None})
 
 
 def network_written(folder: Path, document: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from extbnsl.core.claims import OPTIMAL, Claim
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import counted, format_cost
-from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.version import __version__
 from extbnsl.data import Data, Numbers
 from extbnsl.files.atomic import Content, encoded, write_atomically, write_failure
@@ -57,10 +57,8 @@ class Result:
         What the best one costs at most.
     order : tuple of int
         The numbers of the variables, parents first.
-    score : str
-        The name of the score.
-    max_parents : int or None
-        The user's limit, part of the claim; None if there is none.
+    claim : Claim
+        What is claimed of the network, if it is optimal: among which networks, by which score.
     seed : int
         The seed of the randomised steps.
     stats : dict
@@ -79,10 +77,6 @@ class Result:
         What proves the optimality again without a search; None if there is none.
     order_optimal : bool or None
         True if no network that keeps to `order` costs less; None if that is not known.
-    ess : float or None
-        The equivalent sample size of the score; None if it has none.
-    knowledge : Knowledge
-        Which networks are allowed.
     bootstrap : Bootstrap or None
         What the networks of resamples say; None if none were asked for.
     """
@@ -93,8 +87,7 @@ class Result:
     lower_bound: float
     upper_bound: float
     order: tuple[int, ...]
-    score: str
-    max_parents: int | None
+    claim: Claim
     seed: int
     stats: Mapping[str, Any]
     options: Mapping[str, Any]
@@ -104,8 +97,6 @@ class Result:
     dataset: Data | None
     certificate: Certificate | None = None
     order_optimal: bool | None = None
-    ess: float | None = None
-    knowledge: Knowledge = NOTHING
     bootstrap: "Bootstrap | None" = None
 
     def __repr__(self) -> str:
@@ -119,6 +110,26 @@ class Result:
     def _repr_html_(self) -> str:
         """What a notebook shows: the claim and a drawing of the network, as HTML."""
         return notebook_html(self.document(), self.network)
+
+    @property
+    def score(self) -> str:
+        """The name of the score."""
+        return self.claim.score
+
+    @property
+    def max_parents(self) -> int | None:
+        """The user's limit; None if there is none."""
+        return self.claim.max_parents
+
+    @property
+    def ess(self) -> float | None:
+        """The equivalent sample size of the score; None if it has none."""
+        return self.claim.ess
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """Which networks are allowed, and what arcs cost besides."""
+        return self.claim.knowledge
 
     @property
     def optimal(self) -> bool:
@@ -195,12 +206,9 @@ class Result:
             "cost": self.cost,
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
-            "score": self.score,
-            "ess": self.ess,
+            **self.claim.document(),
             "sign": SIGN,
             "log_base": LOG_BASE,
-            "max_parents": self.max_parents,
-            "knowledge": self.knowledge.document() or None,
             "variables": list(names),
             "parents": self.network.parents_by_name(),
             "order": list(map(names.__getitem__, self.order)),
@@ -223,11 +231,6 @@ class Result:
             },
             **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
         }
-
-    @property
-    def claim(self) -> Claim:
-        """What is claimed of the network, if it is optimal."""
-        return Claim(self.score, self.max_parents, self.ess, self.knowledge)
 
     def arc_strengths(self) -> tuple[ArcStrength, ...]:
         """How much each arc counts: by how many nats the cost rises without it, and with it turned.

@@ -32,6 +32,9 @@ out when all are found. They only should be few: so no pivot counts for less tha
 seems to leave next to nothing, and all that have more parents are dropped for its sake.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from extbnsl.scores.mdl import half_log
 from extbnsl.scores.score import Titled
 
@@ -39,12 +42,14 @@ OWN_PARAMETERS = 2  # the intercept and the variance
 LEAST_SHARE = 1e-10  # of the variance of a column, that the others of a regular set leave it
 
 
+@dataclass(frozen=True)
 class GaussianBIC(Titled):
-    """The score of continuous variables; see the module."""
+    """The score of continuous variables; see the module.
 
-    def parameter(self, records: int) -> float:
-        """What a coefficient, an intercept or a variance costs, in nats."""
-        return half_log(records)
+    parameter: what a coefficient, an intercept or a variance costs, in nats, given the number of records.
+    """
+
+    parameter: Callable[[int], float]
 
 
-GAUSSIAN_BIC = GaussianBIC("gaussian-bic", "Gaussian BIC", "BIC")
+GAUSSIAN_BIC = GaussianBIC("gaussian-bic", "Gaussian BIC", "BIC", half_log)

@@ -4,10 +4,11 @@ import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from extbnsl.core.arguments import check_number
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
-from extbnsl.scores.score import DEFAULT_ESS, CellScore, ParameterScore
+from extbnsl.scores.score import DEFAULT_ESS, CellScore, Nats, ParameterScore
 
 if TYPE_CHECKING:
     from extbnsl.scores.gaussian import GaussianBIC
@@ -27,9 +28,13 @@ SCORES = {
     OF_NUMBERS: ("gaussian", "GAUSSIAN_BIC"),
 }
 WITH_ESS = ("bdeu", "bds")
+WITH_PENALTY = ("mdl", "bic", "aic", OF_NUMBERS)
 NAMES = tuple(SCORES)
 CHOICES = f"{', '.join(NAMES)} (mdl and bic are the same: minus BIC)"  # for people
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
+
+SMALLEST_PENALTY, LARGEST_PENALTY = 1e-9, 1e9  # nats a parameter
+LARGEST_GAMMA = 1e6
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
 CLAIM_OPTIONS: dict[str, Declared] = {
@@ -55,6 +60,31 @@ CLAIM_OPTIONS: dict[str, Declared] = {
 }
 
 
+def score_claimed(claim: Claim) -> "Known | GaussianBIC":
+    """The score of a claim, of whichever data; InputError if there is no such score, or it does not take what is
+    given: an equivalent sample size, a penalty, gamma."""
+    for name, least, most in (("penalty", SMALLEST_PENALTY, LARGEST_PENALTY), ("gamma", 0.0, LARGEST_GAMMA)):
+        value = getattr(claim, name)
+        if value is not None:
+            if claim.score in NAMES and claim.score not in WITH_PENALTY:
+                raise InputError(
+                    f"{name}: the score {claim.score!r} has no penalty of parameters; leave it out, or use one of "
+                    f"{', '.join(WITH_PENALTY)}."
+                )
+            check_number(name, value, least, most, "penalty" if name == "penalty" else "gamma")
+    score = score_named(claim.score, claim.ess)
+    if claim.penalty is None or isinstance(score, CellScore):
+        return score
+    return replace(score, parameter=Nats(claim.penalty), penalty=claim.penalty)
+
+
+def parameter_price(claim: Claim, records: int) -> float:
+    """What a free parameter costs, in nats, by a score of misfit and penalty."""
+    score = score_claimed(claim)
+    assert not isinstance(score, CellScore), "whoever asks has looked at the kind of data"
+    return score.parameter(records)
+
+
 def score_named(name: str, ess: float | None = None) -> "Known | GaussianBIC":
     """The score of that name, with this equivalent sample size if it takes one, DEFAULT_ESS if none is given.
 
@@ -77,7 +107,7 @@ def score_named(name: str, ess: float | None = None) -> "Known | GaussianBIC":
 
 def score_of(claim: Claim) -> Known:
     """The score of a claim about discrete data; InputError for that of continuous data."""
-    score = score_named(claim.score, claim.ess)
+    score = score_claimed(claim)
     if not isinstance(score, Known):
         raise InputError(f"score: {score.name!r} is for columns of numbers, and states are given; take another score.")
     return score

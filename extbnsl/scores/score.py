@@ -29,13 +29,25 @@ class Titled:
     """What a score is called.
 
     name: the word for it in options and documents; title: for people; maximised: what people call minus the cost; ess:
-    the equivalent sample size of its prior, None where it has none.
+    the equivalent sample size of its prior, None where it has none; penalty: what a free parameter costs, in nats,
+    where that was given.
     """
 
     name: str
     title: str
     maximised: str
     ess: float | None = field(default=None, kw_only=True)
+    penalty: float | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Nats:
+    """What a free parameter costs whatever the number of records, in nats."""
+
+    nats: float
+
+    def __call__(self, records: int) -> float:
+        return self.nats
 
 
 class Score(Titled, ABC):
@@ -108,4 +120,6 @@ def most_parents(
 
 def titled(score: Titled) -> str:
     """The score's title and what it takes, for people."""
-    return score.title if score.ess is None else f"{score.title}, equivalent sample size {score.ess:g}"
+    ess = "" if score.ess is None else f", equivalent sample size {score.ess:g}"
+    penalty = "" if score.penalty is None else f", {score.penalty:g} nats a parameter"
+    return score.title + ess + penalty

@@ -58,20 +58,20 @@ class Choices:
 
 def choices_of(own: Explored, floor: float, least: float, problem: Exploration) -> Choices:
     """The choices of a child of which an exploration or counting knows so much. floor: what all others leave of it, and
-    the penalty of no parents; least: what any family of it costs, both at least."""
+    the penalty of no parents, less what arcs may save; least: what any family of it costs, both at least."""
     families, price = own.families, penalty_of(problem.parameter, int(problem.data.arities[own.child]), 1.0)
     configurations = np.ones(families.families)
     some = np.flatnonzero(np.diff(families.starts))
     if some.size:
         factors = problem.data.arities[families.parents].astype(np.float64)
         configurations[some] = np.multiply.reduceat(factors, families.starts[some])
-    penalty = max(price, own.left.penalty)
-    others = [(max(0.0, floor - price) + penalty, penalty), (max(least, own.left.cost), price)]
+    penalty, saved = max(price, own.left.penalty), float(problem.saved[own.child])
+    others = [(max(0.0, floor + saved - price) + penalty - saved, penalty), (max(least, own.left.cost), price)]
     others = [one for one in others if one[0] < math.inf]
     return Choices(
         families,
         np.concatenate([families.costs, [cost for cost, _ in others]]),
-        np.concatenate([price * configurations, [penalty for _, penalty in others]]),
+        np.concatenate([price * configurations, [penalty for _, penalty in others]]) - saved,
     )
 
 

@@ -22,7 +22,8 @@ from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import may_polish
-from extbnsl.scores.local import LocalScores, network_rows
+from extbnsl.scores.charges import charges_of
+from extbnsl.scores.local import LocalScores, in_order, network_rows
 
 if TYPE_CHECKING:
     from extbnsl.parents.priced.rounds import Networks
@@ -144,11 +145,12 @@ def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
     InputError if a child loses all, no network is left, or the claim names a score for local scores, which are costs
     already.
     """
-    for name in ("score", "ess"):
+    for name in ("score", "ess", "penalty", "gamma"):
         if getattr(claim, name) != getattr(Claim(), name):
             given = getattr(claim, name)
             raise InputError(f"{name}: {given!r} is for data, but local scores are given; leave it out.")
-    if claim.max_parents is None and not claim.knowledge:
+    charges = charges_of(claim, scores.names)
+    if claim.max_parents is None and not claim.knowledge and not charges:
         return scores
     constraints = constraints_of(claim, scores.names)
     keep = [constraints.admitted(child, own) for child, own in enumerate(scores.parents)]
@@ -159,7 +161,11 @@ def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
             )
         if not kept.any():
             raise InputError(f"max_parents: {name} has no parent set of at most {claim.max_parents}; raise the limit.")
-    own = replace(scores.claim, max_parents=claim.max_parents, knowledge=claim.knowledge)
+    own = replace(scores.claim, max_parents=claim.max_parents, knowledge=claim.knowledge, parent_cost=claim.parent_cost)
     left = replace(scores.only(keep), claim=own)
+    if charges:
+        families = zip(left.parents, left.costs, strict=True)
+        charged = [in_order(own, costs + charges.costs(x, own)) for x, (own, costs) in enumerate(families)]
+        left = replace(left, parents=tuple(own for own, _ in charged), costs=tuple(costs for _, costs in charged))
     left.check_order()
     return left

@@ -165,7 +165,9 @@ def _fitting(setting: Exploration, run: ApproximateRun) -> Fitting | None:
     methods, granted, times = run.asked.methods, run.granted, run.commits.standing.times
     if setting.exact is None or methods.selection != AUTO or methods.search != DEFAULT or _few(setting, times.whole):
         return None
-    problem = fitting(setting.exact, setting.constraints)
+    if setting.charges.nats.size:  # of parents that cost the same alone
+        return None
+    problem = fitting(setting.exact, setting.constraints, setting.price, setting.charges.each)
     data = 2 * setting.data.nbytes
     if granted.memory < data + granted.threads * problem.bytes:
         needed = data + granted.threads * problem.bytes
@@ -202,7 +204,7 @@ def _joint(dataset: Data, setting: Exploration, run: ApproximateRun) -> float:
         with run.workers(standing.times.latest) as workers, contextlib.suppress(Stopped):
             joint = workers.run(joint_misfit, dataset)
     prices = [penalty_of(setting.parameter, arity, 1.0) for arity in setting.data.arities.tolist()]
-    standing.lower_bound = max(standing.lower_bound, math.fsum([joint, *prices]))
+    standing.lower_bound = max(standing.lower_bound, math.fsum([joint, *prices, *-setting.saved]))
     return joint
 
 
@@ -340,7 +342,7 @@ def _proved(own: Explored, setting: Exploration) -> float:
     if setting.data.form.kind != MISFIT or setting.exact is not None:
         return float(own.families.costs[0]) if setting.most(own.child) <= MOST_PARENTS else -math.inf
     beyond = penalty_of(setting.parameter, int(setting.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
-    return min(float(own.families.costs[0]), beyond)
+    return min(float(own.families.costs[0]), beyond - float(setting.saved[own.child]))
 
 
 def _floors(dataset: Data, setting: Exploration, run: ApproximateRun, workers: Workers) -> Sequence[float]:
@@ -353,7 +355,8 @@ def _floors(dataset: Data, setting: Exploration, run: ApproximateRun, workers: W
 
 def _poor_floors(setting: Exploration) -> Sequence[float]:
     """The same where there is no time: of states, zero; of numbers it is known already."""
-    return [0.0] * setting.data.variables if setting.exact is None else setting.exact.least_costs()
+    least = [0.0] * setting.data.variables if setting.exact is None else setting.exact.least_costs(setting.price)
+    return [own - saved for own, saved in zip(least, setting.saved.tolist(), strict=True)]
 
 
 def _has_time_to_count(dataset: Data, run: ApproximateRun) -> bool:

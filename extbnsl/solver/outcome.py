@@ -18,6 +18,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.arcs import costs_in
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
+from extbnsl.parents.charged import most_saved
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
@@ -26,7 +27,7 @@ from extbnsl.proof.pieces import Part
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.scores.known import score_named, score_of
+from extbnsl.scores.known import parameter_price, score_claimed, score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.opening import Opened, warnings_of
 from extbnsl.verify.certificate import MOST_UNITS, Certificate, CertifiedComponent, floor_units
@@ -54,7 +55,8 @@ def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float
     if isinstance(data, Numbers):
         from extbnsl.parents.exhaustive.measured import standardised
 
-        return standardised(data).least_costs()
+        own = standardised(data).least_costs(parameter_price(claim, data.records))
+        return (np.array(own) - most_saved(claim, data.names)).tolist()
     from extbnsl.parents.exhaustive.source import source_of
     from extbnsl.scores.cells import cells_of
 
@@ -62,7 +64,8 @@ def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float
     if source.order.size:
         with contextlib.suppress(Stopped):
             floors[source.order] = source.with_floors(source.problem(0.0), workers).floors
-    return [score.least(cells_of(data, child), floor) for child, floor in enumerate(floors.tolist())]
+    own = [score.least(cells_of(data, child), floor) for child, floor in enumerate(floors.tolist())]
+    return (np.array(own) - most_saved(claim, data.names)).tolist()
 
 
 def claim_on(problem: Data | LocalScores, claim: Claim) -> Claim:
@@ -87,10 +90,7 @@ def result_of(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, st
         lower_bound=min(cost, found.lower_bound),
         upper_bound=cost,
         order=found.order,
-        score=claim.score,
-        ess=score_named(claim.score, claim.ess).ess if scores is None else claim.ess,
-        max_parents=claim.max_parents,
-        knowledge=claim.knowledge,
+        claim=claim if scores is not None else replace(claim, ess=score_claimed(claim).ess),
         seed=0,
         stats={
             "parameters": dataset and number_of_parameters(found.network, dataset),
@@ -109,7 +109,7 @@ def empty_cost(problem: Data | LocalScores, claim: Claim) -> float | None:
     """What a network without arcs costs, in nats: what a gap may be seen beside. None if local scores do not tell."""
     children = range(problem.variables)
     if isinstance(problem, Data):
-        return score_network(problem, Network(problem.names, ((),) * problem.variables), claim.score, claim.ess)
+        return score_network(problem, Network(problem.names, ((),) * problem.variables), claim)
     costs = list(map(costs_in(problem), children, ((),) * problem.variables))
     return None if None in costs else math.fsum(cost for cost in costs if cost is not None)
 
@@ -119,7 +119,7 @@ def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) 
     network.order()
     if dataset is None:
         return cost
-    again = score_network(dataset, network, claim.score, claim.ess)
+    again = score_network(dataset, network, claim)
     if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
         raise VerificationError(
             f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."

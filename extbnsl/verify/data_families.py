@@ -22,7 +22,8 @@ A child has a parent set left out, with all supersets of that or alone, if one o
    and AIC, columns that are constant in the data are no parents: they add nothing but, perhaps, penalty.
 2. This less what is taken from P is at least the threshold: no more is taken from a superset.
 
-Of networks that are not the best, rule 1 says nothing. Where `every` family is asked for, it leaves none out.
+Of networks that are not the best, rule 1 says nothing, and where arcs cost less than nothing a subset must be cheaper
+by what they may save. So there are leads: what a subset must cost less.
 
 A cell of P is a joint state with its records. Where those are of one row, X has one state in it, and there is nothing
 to count: by MDL, AIC and qNML it adds nothing, and what a single record adds is known.
@@ -64,10 +65,12 @@ from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.rescoring import (
     MOST_STATES,
     PARAMETER_COSTS,
-    family_cost,
+    Scored,
     log_regret,
     log_regrets_by_states,
     misfits_given_others,
+    parameter_cost,
+    scored_cost,
 )
 from extbnsl.verify.set_frames import Searched, counter_of, new_frames, new_space
 from extbnsl.verify.set_search import search_sets
@@ -89,11 +92,12 @@ PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
 
 
 def families_of_data(
-    dataset: Dataset, score: str, ess: float | None, demands: Demands, workers: Workers, every: bool = False
+    dataset: Dataset, claim: Scored, demands: Demands, workers: Workers, leads: NDArray[np.float64]
 ) -> "_Data":
     """What counts in the data, all families that matter under the argument of this module, by one of KINDS.
 
-    every: also those that a subset beats. `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES.
+    leads (n,): a subset beats a family if it costs less by more than this, in nats; none does if that is infinite.
+    What arcs cost besides is not looked at. `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES.
     Time per parent set: some nanoseconds per distinct row, and some per cell and child that it may matter to. Memory of
     a thread: rows times parents of a set, times states of the children.
     """
@@ -101,7 +105,7 @@ def families_of_data(
     codes = np.array([_occurring(column) for column in rows.T], np.uint32).reshape(dataset.variables, len(rows))
     weights = weights.astype(np.int64)
     misfits = tuple(misfits_given_others(rows, weights, workers))
-    return _Data(dataset, score, ess, demands, workers, every, codes, weights, misfits)
+    return _Data(dataset, claim, demands, workers, leads, codes, weights, misfits)
 
 
 def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -115,31 +119,39 @@ class _Data(FamilySource):
     """A data set by its distinct rows, the score, and what is demanded."""
 
     dataset: Dataset
-    score: str
-    ess: float | None
+    claim: Scored
     demands: Demands
     workers: Workers
-    every: bool  # as of `families_of_data`
+    leads: NDArray[np.float64]  # as of `families_of_data`
     codes: NDArray[np.uint32]  # (n, d) by the states that occur
     weights: NDArray[np.int64]  # (d,) records of each row
     misfits: tuple[float, ...]  # N H(X | all other variables) of each X
 
     @property
     def kind(self) -> int:
-        return KINDS[self.score]
+        return KINDS[self.claim.score]
+
+    @property
+    def ess(self) -> float:
+        return self.claim.ess or 1.0
+
+    @property
+    def spares(self) -> bool:
+        """Whether any subset that costs no more beats a family."""
+        return not self.leads.any()
 
     def price(self, child: int) -> float:
         """The penalty of each joint state of the parents, in nats."""
         if self.kind != set_frames.MISFIT:
             return 0.0
-        return PARAMETER_COSTS[self.score](self.dataset.records) * (int(self.dataset.arities[child]) - 1)
+        return parameter_cost(self.claim, self.dataset.records) * (int(self.dataset.arities[child]) - 1)
 
     def scale(self, child: int) -> float:
         records = self.dataset.records
         if self.kind == set_frames.MISFIT:
             return records * math.log(records) + self.price(child)
         states = min(WIDEST, float(np.log(self.dataset.arities).sum()))
-        return records * (math.log(records + 1.0) + states + abs(math.log(self.ess or 1.0)) + 2.0)
+        return records * (math.log(records + 1.0) + states + abs(math.log(self.ess)) + 2.0)
 
     def error(self, child: int) -> float:
         """What the cost of a family may be off, in nats.
@@ -153,13 +165,13 @@ class _Data(FamilySource):
     def tells(self, variable: int) -> bool:
         """Whether a parent like this can matter to anyone who need not have it."""
         if self.kind == set_frames.MISFIT:
-            return self.every or bool(self.codes[variable].any())
-        return self.every or self.dataset.arities[variable] > 1
+            return not self.spares or bool(self.codes[variable].any())
+        return not self.spares or self.dataset.arities[variable] > 1
 
     def is_settled(self, child: int) -> bool:
         """Whether more parents only cost more, or nothing: there is one state, and no misfit, whatever they are."""
         constant = self.dataset.arities[child] == 1 or (self.kind < set_frames.FIXED and not self.codes[child].any())
-        return constant and not self.every
+        return constant and self.leads[child] == 0.0
 
     def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
         problem, workers = _searched(self, thresholds, taken_by(cuts, self.dataset.variables)), self.workers
@@ -269,7 +281,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
     children, codes = np.sort(place[list(thresholds)]), data.codes[order]
     price, margin = (np.array([own(v) for v in order.tolist()]) for own in (data.price, data.margin))
     floor = np.maximum(np.array(data.misfits)[order] - margin, 0.0)
-    lead = np.where(data.every, math.inf, margin)
+    lead = margin + data.leads[order]
     may, must_before = np.zeros((n, n), np.bool_), np.zeros((n, n + 1), np.int32)
     alone, threshold, most = np.full(n, math.inf), np.zeros(n, np.int64), np.zeros(n, np.int64)
     reach = np.zeros(n)
@@ -277,7 +289,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
         x, must = place[child], sorted(data.demands.must[child])
         may[x, place[sorted(data.demands.may[child])]] = True
         must_before[x, place[must] + 1] = 1
-        alone[x] = math.inf if must else family_cost(data.dataset, child, (), data.score, data.ess)
+        alone[x] = math.inf if must else scored_cost(data.dataset, child, (), data.claim)
         threshold[x] = own_threshold
         below = (own_threshold + sum(taken.of(child).multipliers.tolist())) / UNITS_PER_NAT + margin[x]
         reach[x] = min(alone[x] + lead[x], below)
@@ -288,13 +300,13 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
     growth = float(arities[:parents].min(initial=math.inf))
     most = np.minimum(most, _most_parents(arities[:parents], price, floor, reach))
     occurring = codes.max(axis=1, initial=0).astype(np.int64) + 1
-    sparing = data.kind == set_frames.MISFIT and not data.every
+    sparing = data.kind == set_frames.MISFIT and data.spares
     counted = np.isin(every, children) | (sparing & (every < parents))
     first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
     takes = taken.children[:, order] & np.isin(every, children)
     return Searched(
         kind=data.kind,
-        ess=data.ess or 1.0,
+        ess=data.ess,
         depth=int(most.max(initial=0)),
         growth=growth,
         parents=parents,

@@ -51,7 +51,8 @@ class Demands:
 def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Demands:
     """The demands of a claim; InputError if it names a variable that there is not, or demands what cannot be."""
     several = (*knowledge.required, *knowledge.forbidden, *knowledge.allowed, *knowledge.tiers, *knowledge.apart)
-    named = (*itertools.chain(*several), *knowledge.roots, *knowledge.leaves, *dict(knowledge.max_parents))
+    costed = (arc[:2] for arc in knowledge.costs)
+    named = (*itertools.chain(*several, *costed), *knowledge.roots, *knowledge.leaves, *dict(knowledge.max_parents))
     at = {name: number for number, name in enumerate(names)}
     for name in named:
         if name not in at:

@@ -106,6 +106,9 @@ class ClaimedResult:
     order_optimal: Annotated[bool, "true, false or null"] = False  # whether no network of its order costs less
     ess: Annotated[Annotated[float, lambda value: value > 0] | None, "a number above 0"] = None
     knowledge: Knowledge = NOTHING
+    penalty: Annotated[Annotated[float, lambda value: value > 0] | None, "a number above 0"] = None
+    gamma: Annotated[Annotated[float, lambda value: value >= 0] | None, "a number of at least 0"] = None
+    parent_cost: Annotated[Annotated[float, lambda value: value >= 0], "a number of at least 0"] = 0.0
 
 
 def read_claims(document: Any) -> ClaimedResult:

@@ -26,7 +26,7 @@ from extbnsl.kernels.varsets import members
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, is_share
-from extbnsl.verify.rescoring import family_cost
+from extbnsl.verify.rescoring import Scored, family_cost
 
 MOST_SAID = 10  # findings about networks, and about arcs
 FIRST = 10  # networks of which the number of arcs is kept
@@ -42,15 +42,13 @@ class Family(NamedTuple):
     cost: float
 
 
-def scored_family(
-    problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
-) -> Family:
+def scored_family(problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored) -> Family:
     """A family with its cost in nats; raises VerificationError if the scores do not list it. parents ascend."""
     return Family(
         sum(1 << p for p in parents),
         sum(_pair(child, p) for p in parents),
         sum(_pair(p, q) for p, q in itertools.combinations(parents, 2)),
-        family_cost(problem, child, parents, score, ess),
+        family_cost(problem, child, parents, claim),
     )
 
 
@@ -191,7 +189,7 @@ class Listed:
         if (fault := self.demands.fault(self.claim.variables, self._index[child], own)) is not None:
             raise _Fault(f"is not as demanded: the {fault}")
         try:
-            return scored_family(self.problem, self._index[child], own, self.claim.score, self.claim.ess)
+            return scored_family(self.problem, self._index[child], own, self.claim)
         except VerificationError:
             raise _Fault(f"gives {child!r} parents that the local scores do not list") from None
 

@@ -156,7 +156,7 @@ class _Looked:
         claim, problem = self.listed.claim, self.listed.problem
 
         def scored(child: int, parents: tuple[int, ...]) -> Family:
-            return scored_family(problem, child, parents, claim.score, claim.ess)
+            return scored_family(problem, child, parents, claim)
 
         def tell(size: int, of: int, nodes: int) -> None:
             detail = f"looking for other networks, {in_full(nodes, 'node')}"
@@ -295,7 +295,7 @@ def cost_table(
             for some in itertools.combinations(optional, size):
                 own = tuple(sorted((*must, *some)))
                 try:
-                    cost = family_cost(problem, child, own, claim.score, claim.ess)
+                    cost = family_cost(problem, child, own, claim)
                 except VerificationError:  # scores do not list it
                     continue
                 table[child, sum(1 << p for p in own)] = cost

@@ -20,7 +20,8 @@ DATA_PARTS = (
 )
 EVERY = "data-options"  # all of these together
 KEYS = (
-    *(*OUTCOME, "score", "ess", "max-parents", "knowledge", "variables", "records", "weights", "digest"),
+    *(*OUTCOME, "score", "ess", "penalty", "gamma", "parent-cost", "max-parents", "knowledge"),
+    *("variables", "records", "weights", "digest"),
     *("k", "within-factor", "classes", "resamples", EVERY, *DATA_PARTS),
 )
 
@@ -64,6 +65,9 @@ class Question:
             "order-optimal": claim.order_optimal or None,
             "score": claim.score,
             "ess": claim.ess,
+            "penalty": claim.penalty,
+            "gamma": claim.gamma or None,
+            "parent-cost": claim.parent_cost or None,
             "max-parents": claim.max_parents,
             "knowledge": claim.knowledge or None,
             "variables": len(claim.variables),
@@ -135,6 +139,7 @@ def canonical(knowledge: Knowledge) -> tuple[Any, ...]:
         set(knowledge.leaves),
         set(limits.items()),
         {tuple(sorted(set(group))) for group in knowledge.apart},
+        set(knowledge.costs),
     )
 
 

@@ -32,6 +32,7 @@ from extbnsl.kernels.varsets import WORD_BITS, as_varsets
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify.arc_costs import ChargedFamilies, arcs_beside, leads_of
 from extbnsl.verify.branching import Branching, TreeNode
 from extbnsl.verify.certificate import (
     BEYOND,
@@ -50,6 +51,7 @@ from extbnsl.verify.families import FamilySource, ListedFamilies, Tell, untold
 from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, weighted
 from extbnsl.verify.regression_families import families_by_regressions
+from extbnsl.verify.rescoring import cost_of_any
 from extbnsl.verify.steps import Pass, Search
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
@@ -358,8 +360,19 @@ def family_source(
 ) -> FamilySource:
     """The families that are as demanded: as scores list them, or counted again by the score of the claim; every: also
     those that a subset beats, of data. Raises Stopped and TooMuch as the modules that do it."""
+    of_numbers, names = isinstance(problem, Numbers), problem.names
+    nats = arcs_beside(claim, names, demands, cost_of_any(claim, len(names)) if of_numbers else 0.0)
+    leads = leads_of(nats)
+    source = _scored(problem, claim, demands, workers, np.full(leads.size, math.inf) if every else leads)
+    return ChargedFamilies(source, nats, leads) if nats.any() else source
+
+
+def _scored(
+    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers, leads: NDArray[np.float64]
+) -> FamilySource:
+    """The same by what the score says alone; leads: by how much a subset must beat a family, in nats."""
     if isinstance(problem, LocalScores):
         return ListedFamilies(problem, demands)
     if isinstance(problem, Numbers):
-        return families_by_regressions(problem, demands, workers, every)
-    return families_of_data(problem, claim.score, claim.ess, demands, workers, every)
+        return families_by_regressions(problem, claim, demands, workers, leads)
+    return families_of_data(problem, claim, demands, workers, leads)

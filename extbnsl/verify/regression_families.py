@@ -5,14 +5,15 @@ intercept leaves, a family of k parents costs
 
     N / 2 (ln(2 pi RSS(P) / N) + 1) + ln N / 2 (k + 2)    nats,
 
-which may be below zero. RSS never rises with P. So a set P with any of the candidates C besides costs at least what
-RSS(P + C) and the price of P alone come to. P and these supersets are left out if that is not below
+or by another price of a parameter and of a parent. That may be below zero. RSS never rises with P. So a set P with any
+of the candidates C besides costs at least what RSS(P + C) and the price of P alone come to. P and these supersets are
+left out if that is not below
 
 1. the cost of a subset of P, which takes their place, or
 2. the threshold and what is taken from P: no more is taken from a superset.
 
-P alone is left out if it costs no less than without one of its parents. Where `every` family is asked for, none is left
-out for the sake of a subset.
+P alone is left out if it costs no less than without one of its parents. Where there is a lead, a subset must be cheaper
+by that for any of this.
 
 A family (X, P) is singular if the others of P + X leave one of them less than SINGULAR of its squares; so are all that
 have more parents. They are left out, and what is said of RSS(P + C) is said of no less than SINGULAR of the squares of
@@ -69,7 +70,7 @@ from extbnsl.verify.families import (
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_search import RegressionChild, new_regression_frames, search_regressions, triangulate
-from extbnsl.verify.rescoring import SINGULAR, least_shares
+from extbnsl.verify.rescoring import SINGULAR, Scored, cost_of_any, least_shares, parameter_cost
 
 ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance
@@ -88,7 +89,9 @@ class _Measured(FamilySource):
     numbers: Numbers
     demands: Demands
     workers: Workers
-    every: bool  # as of `families_by_regressions`
+    price: float  # of an intercept or a variance, in nats
+    each: float  # of a parent
+    leads: NDArray[np.float64]  # as of `families_by_regressions`
     triangle: NDArray[np.float64]  # (n, n) the coordinates
     exponents: NDArray[np.int32]  # (n,) of the powers
     partial: NDArray[np.float64]  # (n, n) the squares of the correlations given all others, about; or given none
@@ -103,10 +106,6 @@ class _Measured(FamilySource):
             found.append(own)
             tell(len(found), len(thresholds))
         return found
-
-    @property
-    def price(self) -> float:
-        return math.log(self.numbers.records) / 2
 
     def own(self, child: int) -> float:
         """What a family without parents costs that leaves squares of 1 in the coordinates, in nats."""
@@ -123,7 +122,7 @@ class _Measured(FamilySource):
         squares = max(math.log(4.0 * records), 2.0 * math.log(3.0 * self.inverse))
         units = abs(int(self.exponents[child])) * math.log(2.0)
         return records * (units + (math.log(2 * math.pi) + math.log(records) + 1.0 + squares) / 2) + (
-            self.price * (n + OWN_PARAMETERS)
+            self.price * OWN_PARAMETERS + self.each * n
         )
 
     def error(self, child: int) -> float:
@@ -132,9 +131,12 @@ class _Measured(FamilySource):
         return records * (2.0 * self.relative + n * FLOAT_ERROR) + 16 * FLOAT_ERROR * self.scale(child)
 
 
-def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers, every: bool = False) -> _Measured:
-    """What computes regressions of the columns. The module says what their costs may be off. every: also the families
-    that a subset beats.
+def families_by_regressions(
+    numbers: Numbers, claim: Scored, demands: Demands, workers: Workers, leads: NDArray[np.float64]
+) -> _Measured:
+    """What computes regressions of the columns. The module says what their costs may be off. leads (n,): a subset beats
+    a family of a child if it costs less by more than this, in nats; none does if that is infinite. Of what arcs cost
+    besides it counts what any does.
 
     `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES; its time is O(m^2) per parent set with m
     candidates left. The call itself takes O(N n^2), and raises Stopped when the workers are to stop, and TooMuch where
@@ -157,7 +159,11 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     stages += 3 * n + n * max(demands.most)
     error = (5.0 * spread + 10.0 * stages) * FLOAT_ERROR
     relative = error * math.sqrt(n) * most
-    problem = _Measured(numbers, demands, workers, every, triangle, exponents, partial, singular, most, relative)
+    price = parameter_cost(claim, records)
+    each = price + cost_of_any(claim, n)
+    problem = _Measured(
+        numbers, demands, workers, price, each, leads, triangle, exponents, partial, singular, most, relative
+    )
     if not (relative <= 0.125 and max(map(problem.rounding, range(n))) <= COARSEST):
         raise TooMuch(UNCHECKABLE)
     return problem
@@ -216,12 +222,12 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> Rec
     if base and least_shares(rows[:, [*range(len(base)), -1]]).min() < SINGULAR:
         return RecountedFamilies(np.empty((0, words(n)), np.uint64), np.empty(0))
     triangulate(rows)
-    lead = math.inf if problem.every else problem.margin(child)
+    lead = problem.margin(child) + float(problem.leads[child])
     own = RegressionChild(
         half=numbers.records / 2,
-        worth=math.expm1(2.0 * (problem.price - lead) / numbers.records),
-        own=problem.own(child) + problem.price * len(base),
-        price=problem.price,
+        worth=math.expm1(2.0 * (problem.each - lead) / numbers.records),
+        own=problem.own(child) + problem.each * len(base),
+        price=problem.each,
         margin=problem.margin(child),
         lead=lead,
         threshold=threshold,

@@ -2,13 +2,14 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError, VerificationError
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
@@ -32,30 +33,70 @@ GAUSSIAN = "gaussian-bic"  # of columns of numbers
 KNOWN = (*PARAMETER_COSTS, *WITH_ESS, "k2", "fnml", "qnml", GAUSSIAN)
 
 
-def score_network(dataset: Data, network: Network, score: str = "mdl", ess: float | None = None) -> float:
-    """The cost of a network in nats by a score, one of KNOWN; for MDL the sum of N H(X | parents) + ln N / 2
-    (r_X - 1) prod r_parent.
+class Scored(Protocol):
+    """What a claim says of what families cost."""
 
-    ess: the equivalent sample size, for scores that have one. Arities are the numbers of states of the data set. Raises
-    InputError if the names are not those of the data. O(N log N) per child.
+    @property
+    def score(self) -> str: ...
+    @property
+    def ess(self) -> float | None: ...
+    @property
+    def penalty(self) -> float | None: ...
+    @property
+    def gamma(self) -> float | None: ...
+    @property
+    def parent_cost(self) -> float: ...
+    @property
+    def knowledge(self) -> Knowledge: ...
+
+
+def cost_of_any(claim: Scored, variables: int) -> float:
+    """What each arc between so many variables costs, in nats."""
+    return claim.parent_cost + 2.0 * (claim.gamma or 0.0) * math.log(variables)
+
+
+def cost_of_arcs(claim: Scored, names: Sequence[str], child: int, parents: Sequence[int]) -> float:
+    """What the arcs of a family cost, in nats. O(arcs that the claim names)."""
+    each, own = cost_of_any(claim, len(names)), {names[p] for p in parents}
+    told = [nats for parent, x, nats in claim.knowledge.costs if x == names[child] and parent in own]
+    return math.fsum([each * len(parents), *told])
+
+
+def score_network(dataset: Data, network: Network, claim: Scored) -> float:
+    """The cost of a network in nats by what a claim says, of a score that is one of KNOWN; for MDL the sum of
+    N H(X | parents) + ln N / 2 (r_X - 1) prod r_parent.
+
+    Arities are the numbers of states of the data set. Raises InputError if the names are not those of the data.
+    O(N log N) per child.
     """
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
-    return math.fsum(family_costs(dataset, network, score, ess))
+    return math.fsum(family_costs(dataset, network, claim))
 
 
-def family_costs(problem: Data | LocalScores, network: Network, score: str, ess: float | None = None) -> list[float]:
+def family_costs(problem: Data | LocalScores, network: Network, claim: Scored) -> list[float]:
     """What the family of each child costs, in nats; raises VerificationError for one that the scores do not list."""
-    return [family_cost(problem, child, parents, score, ess) for child, parents in enumerate(network.parents)]
+    return [family_cost(problem, child, parents, claim) for child, parents in enumerate(network.parents)]
 
 
-def family_cost(
-    problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
-) -> float:
-    """What the family of a child costs, in nats, infinity if that is more than a float can hold; raises
-    VerificationError if the scores do not list it, or it is singular (see `least_shares`)."""
+def family_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored) -> float:
+    """What the family of a child costs, in nats, its arcs included, infinity if that is more than a float can hold;
+    raises VerificationError if the scores do not list it, or it is singular (see `least_shares`)."""
+    return scored_cost(problem, child, parents, claim) + cost_of_arcs(claim, problem.names, child, parents)
+
+
+def parameter_cost(claim: Scored, records: int) -> float:
+    """What a free parameter costs, in nats."""
+    if claim.penalty is not None:
+        return claim.penalty
+    return math.log(records) / 2 if claim.score == GAUSSIAN else PARAMETER_COSTS[claim.score](records)
+
+
+def scored_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored) -> float:
+    """The same without what arcs cost besides."""
+    score, ess = claim.score, claim.ess
     if isinstance(problem, Numbers):
-        return _regressed(problem, child, parents)
+        return _regressed(problem, child, parents, parameter_cost(claim, problem.records))
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
@@ -80,7 +121,7 @@ def family_cost(
         return misfit + math.fsum(regrets)
     if score == "qnml":
         return misfit + log_regret(problem.records, states * arity) - log_regret(problem.records, states)
-    return misfit + PARAMETER_COSTS[score](problem.records) * (arity - 1) * states
+    return misfit + parameter_cost(claim, problem.records) * (arity - 1) * states
 
 
 def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -96,8 +137,8 @@ def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / ((turned / np.maximum(values, NOTHING)[:, None]) ** 2).sum(axis=0))
 
 
-def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...]) -> float:
-    """The Gaussian BIC of one family."""
+def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], price: float) -> float:
+    """The Gaussian BIC of one family, with this price of a parameter."""
     records, (columns, units) = numbers.records, _in_units(numbers, (child, *parents))
     if not (units > 0.0).all():
         return math.inf
@@ -106,7 +147,7 @@ def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...]) -> float:
         raise VerificationError(
             f"The family of {numbers.names[child]!r} with {others} is singular: no Gaussian fits it."
         )
-    return _of_squares(_left(columns), units[0], records) + math.log(records) * len(parents) / 2.0
+    return _of_squares(_left(columns), units[0], records) + price * (len(parents) + 2)
 
 
 def _in_units(numbers: Numbers, chosen: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -126,9 +167,9 @@ def _left(columns: NDArray[np.float64]) -> float:
 
 
 def _of_squares(squares: float, unit: float, records: int) -> float:
-    """What a family costs that leaves so many squares in such units, without the price of its parents."""
+    """What a family costs that leaves so many squares in such units, without its parameters."""
     log_variance = math.log(squares / records) + 2.0 * math.log(unit)
-    return (records * (math.log(2.0 * math.pi) + log_variance + 1.0) + math.log(records) * 2) / 2.0
+    return records * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0
 
 
 def _evidence(counts: NDArray[np.int64], prior: float) -> float:
@@ -189,26 +230,30 @@ def _listed(scores: LocalScores, child: int, parents: tuple[int, ...]) -> float:
     return float(scores.costs[child][found[0]])
 
 
-def least_cost(problem: Data | LocalScores, score: str, workers: Workers) -> float:
+def least_cost(problem: Data | LocalScores, claim: Scored, workers: Workers) -> float:
     """A lower bound of the cost of every network, in nats, but for the rounding of a sum; -inf where that takes too
     much.
 
-    It is as if each variable were explained by all others for no more than the price of no parents. No family costs
+    It is as if each variable were explained by all others for no more than the price of no parents, and had all arcs
+    that are cheaper than none. No family costs
     less: more parents never raise the misfit, nor lower the price. By BDeu, BDs and K2 a family costs at least ln r for
     each state of the child that occurs, and no less than its misfit (see `data_families`). Raises Stopped when the
     workers are to stop. O(n N log N) for N records of states, O(N n^3) of numbers.
     """
+    each = cost_of_any(claim, len(problem.names))
+    saved = math.fsum(max(0.0, -(each + nats)) for _, _, nats in claim.knowledge.costs)
+    assert each >= 0.0, "a result with other claims is not read"
     if isinstance(problem, LocalScores):
-        return math.fsum(float(costs.min()) for costs in problem.costs)
+        return math.fsum(float(costs.min()) for costs in problem.costs) - saved
     n, records = problem.variables, problem.records
     if records * n > MOST_CELLS or (isinstance(problem, Numbers) and records * n**3 > MOST_PRODUCTS):
         return -math.inf
     if isinstance(problem, Numbers):
-        return math.fsum(_left_of_regressions(problem, workers))
-    return math.fsum(_left_of_counts(problem, score, workers))
+        return math.fsum(_left_of_regressions(problem, parameter_cost(claim, records), workers)) - saved
+    return math.fsum(_left_of_counts(problem, claim, workers)) - saved
 
 
-def _left_of_regressions(numbers: Numbers, workers: Workers) -> Iterator[float]:
+def _left_of_regressions(numbers: Numbers, price: float, workers: Workers) -> Iterator[float]:
     """What all others leave of each column, or families that are not singular, without the price of parents."""
     for child in range(numbers.variables):
         workers.check()
@@ -218,17 +263,17 @@ def _left_of_regressions(numbers: Numbers, workers: Workers) -> Iterator[float]:
             yield math.inf
             continue
         squares = max(_left(columns), SINGULAR * float((columns[:, 0] ** 2).sum()))
-        yield _of_squares(squares, units[0], numbers.records)
+        yield _of_squares(squares, units[0], numbers.records) + 2 * price
 
 
-def _left_of_counts(dataset: Dataset, score: str, workers: Workers) -> Iterator[float]:
+def _left_of_counts(dataset: Dataset, claim: Scored, workers: Workers) -> Iterator[float]:
     """What all others leave of each variable, and the price of no parents."""
     misfits = misfits_given_others(dataset.codes, np.ones(dataset.records, np.int64), workers)
     for child, misfit in enumerate(misfits):
         arity = len(dataset.states[child])
-        if score in PARAMETER_COSTS:
-            yield misfit + PARAMETER_COSTS[score](dataset.records) * (arity - 1)
-        elif score in ("fnml", "qnml"):
+        if claim.score in PARAMETER_COSTS:
+            yield misfit + parameter_cost(claim, dataset.records) * (arity - 1)
+        elif claim.score in ("fnml", "qnml"):
             yield misfit + log_regret(dataset.records, arity)
         else:
             yield max(misfit, len(np.unique(dataset.codes[:, child])) * math.log(arity))

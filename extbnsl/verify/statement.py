@@ -102,7 +102,7 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
 def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Workers) -> bool:
     """Whether a lower bound holds that needs no proof, since it looks at each variable alone."""
     try:
-        least = least_cost(problem, claim.score, workers)
+        least = least_cost(problem, claim, workers)
     except Stopped:
         return False
     return claim.lower_bound <= least + tolerance(max(abs(least), abs(claim.cost)))
@@ -148,7 +148,7 @@ def verify_optimality(
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
         return Optimality(unchecked=left, why=str(stop))
-    costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
+    costs = family_costs(problem, Network.from_names(names, claim.parents), claim)
     if findings := _bound_findings(components, claim, names, costs, source):
         return Optimality(tuple(findings))
     checked, done = list[Optimality](), 0
@@ -201,7 +201,7 @@ def verify_order(
 
     network = Network.from_names(names, claim.parents)
     demands = demands_of(names, claim.max_parents, claim.knowledge).under([names.index(name) for name in claim.order])
-    costs = family_costs(problem, network, claim.score, claim.ess)
+    costs = family_costs(problem, network, claim)
     dear = {child: ceil_units(cost) for child, cost in enumerate(costs)}
     try:
         source = family_source(problem, claim, demands, workers)

@@ -15,7 +15,7 @@ from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, check_format, read_claims
-from extbnsl.verify.rescoring import GAUSSIAN, KNOWN, WITH_ESS, family_costs
+from extbnsl.verify.rescoring import GAUSSIAN, KNOWN, PARAMETER_COSTS, WITH_ESS, family_costs
 
 ROUNDED = 1.01  # a bound is the cost less the tolerance, but of the cost as the solver counted it
 
@@ -51,7 +51,7 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
         return Verdict(tuple(findings), math.nan)
     findings += _structure_findings(claim, network)
     try:
-        costs = family_costs(problem, network, claim.score, claim.ess)
+        costs = family_costs(problem, network, claim)
     except VerificationError as error:
         return Verdict((*findings, str(error)), math.nan)
     return Verdict((*findings, *_bound_findings(claim, costs)), math.fsum(costs))
@@ -70,6 +70,11 @@ def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
         if (claim.ess is None) == (claim.score in WITH_ESS):
             raise InputError(
                 f"The 'ess' of the result is {claim.ess!r}, which does not go with the score {claim.score!r}: give the "
+                "result.json of a run."
+            )
+        if claim.score not in (*PARAMETER_COSTS, GAUSSIAN) and (claim.penalty, claim.gamma) != (None, None):
+            raise InputError(
+                f"The result has a penalty of parameters, which does not go with the score {claim.score!r}: give the "
                 "result.json of a run."
             )
     elif claim.score != problem.score:

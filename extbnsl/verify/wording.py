@@ -44,8 +44,8 @@ ENDS = {
 }
 # Parts of a question, in the order in which they are told.
 OF_NETWORKS = (
-    *("score", "ess", "max-parents", "knowledge", "variables", "records", "weights", "data-options", "digest"),
-    "resamples",
+    *("score", "ess", "penalty", "gamma", "parent-cost", "max-parents", "knowledge"),
+    *("variables", "records", "weights", "data-options", "digest", "resamples"),
 )
 OF_LISTS = ("k", "within-factor", "classes")
 

@@ -14,7 +14,7 @@ from certified import by_clusters
 from commands import a_table, fails, run
 from flat import solve
 
-from extbnsl.core.claims import tolerance
+from extbnsl.core.claims import Claim, tolerance
 from extbnsl.data.reading import read_csv
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
@@ -84,7 +84,8 @@ def test_the_layout(capsys, provable):
     assert list(found) == list(SECTIONS)
     assert found["claim"][0] == "The best network over 3 variables."
     assert list(parts(out)) == [
-        *("status", "cost", "network", "score", "ess", "max-parents", "knowledge", "variables", "records", "weights"),
+        *("status", "cost", "network", "score", "ess", "penalty", "gamma", "parent-cost", "max-parents", "knowledge"),
+        *("variables", "records", "weights"),
         *("data-options", "digest", "resamples"),
     ]
     told = {"status": "optimal", "cost": f"{cost!r} nats, minimised", "score": "mdl", "records": "60", "variables": "3"}
@@ -414,7 +415,7 @@ def test_the_empty_network_of_wdbc_reads_as_just_that(capsys):
     """Of networks without arcs it is the best, and whoever says that of all networks is not believed."""
     dataset = read_csv(WDBC)
     names = list(dataset.names)
-    costs = family_costs(dataset, Network(dataset.names, ((),) * len(names)), "mdl")
+    costs = family_costs(dataset, Network(dataset.names, ((),) * len(names)), Claim())
     components = [by_hand(name, cost) for name, cost in zip(names, costs, strict=True)]
     empty = {
         **{"format_version": FORMAT_VERSION, "status": "optimal", "score": "mdl", "sign": "minimised", "log_base": "e"},

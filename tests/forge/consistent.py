@@ -3,7 +3,7 @@
 import copy
 import math
 
-from extbnsl.core.claims import tolerance
+from extbnsl.core.claims import Claim, tolerance
 from extbnsl.networks.network import Network
 from extbnsl.verify.certificate import floor_units
 from extbnsl.verify.rescoring import family_costs
@@ -13,7 +13,7 @@ def adapted(document, problem):
     """The cost and the bounds of the network of a document, by its score, and a certificate that claims a search."""
     names = document["variables"]
     network = Network.from_names(names, document["parents"])
-    cost = math.fsum(family_costs(problem, network, document["score"], document["ess"]))
+    cost = math.fsum(family_costs(problem, network, Claim.of_result(document)))
     bound = cost - tolerance(cost)
     component = searched_component(names, bound)
     found = {"cost": cost, "upper_bound": cost, "order": [names[i] for i in network.order()]}
@@ -38,7 +38,7 @@ def renumbered(document, problem=None):
     if problem is not None:
         for one in networks:
             network = Network.from_names(document["variables"], one["parents"])
-            one["cost"] = math.fsum(family_costs(problem, network, document["score"], document["ess"]))
+            one["cost"] = math.fsum(family_costs(problem, network, Claim.of_result(document)))
         networks.sort(key=lambda one: one["cost"])
         for one in networks:
             one["share"] = math.exp(networks[0]["cost"] - one["cost"])

@@ -13,6 +13,7 @@ from patching import poor_incumbents
 from portions import first
 
 from extbnsl.bounds.lp.polish import LACKING, ROOT
+from extbnsl.core.claims import Claim
 from extbnsl.core.events import StageEnded
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
@@ -203,5 +204,7 @@ def test_random_data(seed, lower_bound):
     result = solve(dataset, lower_bound=lower_bound, threads=2)
     assert result.status == "optimal"
     assert result.cost == pytest.approx(naive.optimal_cost(dataset.codes, dataset.arities), rel=1e-9)
-    assert score_network(dataset, Network(result.network.names, result.network.parents)) == pytest.approx(result.cost)
+    assert score_network(dataset, Network(result.network.names, result.network.parents), Claim()) == pytest.approx(
+        result.cost
+    )
     assert math.isclose(result.lower_bound, result.cost, rel_tol=1e-8)

@@ -47,7 +47,7 @@ def test_learn_takes_what_people_have(capsys, table, dataset):
     ]
     assert all(isinstance(result, extbnsl.Result) for result in results)
     assert len({result.cost for result in results}) == 1
-    assert results[0].cost == pytest.approx(score_network(dataset, results[0].network), rel=1e-12)
+    assert results[0].cost == pytest.approx(score_network(dataset, results[0].network, results[0].claim), rel=1e-12)
     again = extbnsl.learn(results[0].local_scores, progress=True)
     assert again.cost == pytest.approx(results[0].cost, rel=1e-12)
     assert capsys.readouterr().err

@@ -15,6 +15,7 @@ from fakes import HOSTILE, fake_networks, fake_result
 from runs import stopped
 
 from extbnsl.cli import main
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.drawing.markup import shown
 from extbnsl.report.run_page import run_page
@@ -246,7 +247,10 @@ def test_of_the_k_best_networks_it_tells_the_first_and_how_likely_arcs_are(tmp_p
         ),
         ({"status": "heuristic", "lower_bound": 0.0}, r"Not proved: the method does not try"),
         ({"status": "heuristic", "order_optimal": True}, r"Proved: no network that keeps to the order costs less"),
-        ({"max_parents": 4}, r"Proved: no network over these 8 variables, of at most 4 parents for each, has"),
+        (
+            {"claim": Claim(max_parents=4)},
+            r"Proved: no network over these 8 variables, of at most 4 parents for each, has",
+        ),
     ],
 )
 def test_what_was_proved_is_said_as_it_is(tmp_path, changes, said):

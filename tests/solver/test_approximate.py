@@ -43,7 +43,7 @@ def test_the_optimum_of_few_variables_with_a_bound_below_it(n, score, most):
     )
     assert result.status == "heuristic"
     assert result.cost == pytest.approx(best, rel=1e-9)
-    assert result.cost == pytest.approx(score_network(dataset, result.network, score), rel=1e-12)
+    assert result.cost == pytest.approx(score_network(dataset, result.network, result.claim), rel=1e-12)
     assert result.lower_bound <= best + 1e-9
     assert sorted(result.order) == list(range(n))
     assert verify(result.document(), dataset).findings == ()

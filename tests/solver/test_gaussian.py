@@ -463,7 +463,7 @@ def test_the_command_line_solves_verifies_and_writes_regressions(tmp_path, capsy
 def test_the_checker_agrees_with_the_twin():
     numbers = random_numbers(np.random.default_rng(11), 5, 40)
     for parents in ((), (1,), (1, 2), (1, 2, 3, 4)):
-        own = family_cost(numbers, 0, parents, SCORE)
+        own = family_cost(numbers, 0, parents, Claim(SCORE))
         assert own == pytest.approx(naive.gaussian_cost(numbers.values, 0, parents), rel=1e-10)
 
 

@@ -63,7 +63,7 @@ def check_networks(result, expected, dataset=None):
     for one in networks[:: max(1, len(networks) // 50)]:
         one.network.order()
         if dataset is not None:
-            assert score_network(dataset, one.network, result.score) == pytest.approx(one.cost, abs=1e-7)
+            assert score_network(dataset, one.network, Claim(result.score)) == pytest.approx(one.cost, abs=1e-7)
     assert (np.diff(networks.costs) >= 0).all()
     assert networks.ranks.tolist() == [1 + int((expected < cost - 1e-6).sum()) for cost in expected]
     assert result.network.parents == networks[0].network.parents

@@ -111,7 +111,7 @@ def test_a_claim_about_a_dearer_network_is_refuted(dataset):
     of_search = [dataset.names.index(name) for names in searched for name in names]
 
     def cost_of_search(one):
-        return sum(family_cost(dataset, x, one.network.parents[x], "mdl") for x in of_search)
+        return sum(family_cost(dataset, x, one.network.parents[x], Claim()) for x in of_search)
 
     best = result.networks[0]
     second = next(one for one in result.networks if cost_of_search(one) > cost_of_search(best) + 1e-3)
@@ -120,7 +120,7 @@ def test_a_claim_about_a_dearer_network_is_refuted(dataset):
     document |= {"cost": second.cost, "upper_bound": second.cost}
     for component in document["certificate"]["components"]:
         own = [network.names.index(name) for name in component["variables"]]
-        costs = [sum(family_cost(dataset, x, one.network.parents[x], "mdl") for x in own) for one in (best, second)]
+        costs = [sum(family_cost(dataset, x, one.network.parents[x], Claim()) for x in own) for one in (best, second)]
         for claim in (component, component["steps"][-1]):
             if "lower_bound" in claim:
                 claim["lower_bound"] += costs[1] - costs[0]

@@ -9,6 +9,7 @@ from cases import random_dataset, random_families, scores_of
 
 import extbnsl
 from extbnsl.cli import main
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.scores.known import NAMES
 from extbnsl.verify.rescoring import score_network
@@ -24,7 +25,7 @@ def test_aic_is_proved_optimal(seed, max_parents):
     brute = naive.optimal_cost_brute(dataset.codes, dataset.arities, max_parents, "aic")
     assert result.cost == pytest.approx(brute, rel=1e-9, abs=1e-8)
     own = naive.network_cost(dataset.codes, dataset.arities, result.network.parents, "aic")
-    assert score_network(dataset, result.network, "aic") == pytest.approx(own, rel=1e-12)
+    assert score_network(dataset, result.network, Claim("aic")) == pytest.approx(own, rel=1e-12)
 
 
 def test_the_command_line_says_the_score_and_verifies_it(tmp_path, capsys):

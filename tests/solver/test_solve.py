@@ -26,7 +26,7 @@ from portions import first
 import extbnsl.parents.exhaustive.by_level
 import extbnsl.proof.incumbents
 import extbnsl.solver.solve
-from extbnsl.core.claims import tolerance
+from extbnsl.core.claims import Claim, tolerance
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.files.manifest import read_manifest
@@ -47,7 +47,7 @@ def assert_optimal(result, dataset, optimum):
     assert result.status == "optimal"
     assert result.optimal
     assert result.cost == pytest.approx(optimum, rel=1e-9, abs=1e-9)
-    assert result.cost == pytest.approx(score_network(dataset, result.network), rel=1e-12, abs=1e-9)
+    assert result.cost == pytest.approx(score_network(dataset, result.network, Claim()), rel=1e-12, abs=1e-9)
     assert result.lower_bound <= result.cost == result.upper_bound
     slack = tolerance(result.cost) + 1e-9 * len(result.stats["components"])  # each component has its own
     assert result.cost - result.lower_bound <= 1.01 * slack
@@ -305,7 +305,7 @@ def assert_honest(result, problem, optimum, status):
     assert sorted(result.order) == list(range(len(result.network.names)))
     result.network.order()
     if result.dataset is not None:
-        assert result.cost == pytest.approx(score_network(problem, result.network), rel=1e-9)
+        assert result.cost == pytest.approx(score_network(problem, result.network, Claim()), rel=1e-9)
         assert not verify(result.document(), problem).findings
 
 

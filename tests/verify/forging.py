@@ -21,7 +21,7 @@ from certified import (
 )
 from flat import solve
 
-from extbnsl.core.claims import tolerance
+from extbnsl.core.claims import Claim, tolerance
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.data import Dataset, Numbers
 from extbnsl.machine.workers import Workers
@@ -118,7 +118,7 @@ def claimed(case, parents):
     """The document with another network, and all claims about its cost adapted as a forger would."""
     document, problem, names = true_document(case), case.problem, case.problem.names
     network = Network.from_names(names, parents)
-    costs = dict(zip(names, family_costs(problem, network, document["score"]), strict=True))
+    costs = dict(zip(names, family_costs(problem, network, Claim.of_result(document)), strict=True))
     for component in document["certificate"]["components"]:
         own = math.fsum(costs[name] for name in component["variables"])
         component["lower_bound"] = own - tolerance(own)
@@ -137,7 +137,7 @@ def dearer_networks(case):
     problem, true = case.problem, case.result.network.parents_by_name()
     for parents in [{}, *(true | {child: true[child][1:]} for child in true if true[child])]:
         try:
-            costs = family_costs(problem, Network.from_names(problem.names, parents), case.result.score)
+            costs = family_costs(problem, Network.from_names(problem.names, parents), case.result.claim)
         except ExtbnslError:  # a score file need not list it
             continue
         if math.fsum(costs) > case.result.cost + 1e-3:

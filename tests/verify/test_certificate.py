@@ -14,6 +14,7 @@ from certified import (
     by_clusters,
     has_passes_alone,
     kinds_of,
+    leads,
     no_cuts,
     proved,
     single_cuts,
@@ -25,6 +26,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.bounds.multipliers import UNIT
+from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data.reading import read_csv
 from extbnsl.kernels.varsets import pack, unpack
@@ -54,7 +56,7 @@ def checked(result, document=None, stop=lambda: None):
 
 def data_source(dataset, max_parents, workers):
     demands = demands_of(dataset.names, max_parents, NOTHING)
-    return families_of_data(dataset, "mdl", None, demands, workers)
+    return families_of_data(dataset, Claim(), demands, workers, leads(dataset))
 
 
 def check(component, dataset, max_parents=None, stop=lambda: None):
@@ -451,7 +453,7 @@ def test_constant_columns_beside_many_others_take_no_time(score):
     dataset = dataset_of(codes, [1 + (v != 3) for v in range(32)])
     demands = demands_of(dataset.names, None, NOTHING)
     with Workers(1) as workers:
-        source = families_of_data(dataset, score, 1.0, demands, workers)
+        source = families_of_data(dataset, Claim(score, ess=1.0), demands, workers, leads(dataset))
         for child in (3, 17) if score != "bdeu" else (3,):
             assert below(source, child, MOST_UNITS, no_cuts(32)).costs.size == 1
 

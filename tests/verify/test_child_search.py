@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from cases import dataset_of, random_dataset
-from certified import below, no_cuts
+from certified import below, leads, no_cuts
 from flat import solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,6 +15,7 @@ from knowing import random_knowledge
 from patching import sized
 from test_every_family import random_cuts
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.kernels.compiler import njit
 from extbnsl.machine.workers import Workers
@@ -50,7 +51,7 @@ def costs_of(dataset, child, score, ess, demands):
     names = dataset.names
     sets = (v for v in range(1 << dataset.variables) if demands.fault(names, child, members(v)) is None)
     own = (v for v in sets if not v >> child & 1)
-    return {v: family_cost(dataset, child, members(v), score, ess) for v in own}
+    return {v: family_cost(dataset, child, members(v), Claim(score, ess=ess)) for v in own}
 
 
 def reduced_costs(costs, cuts):
@@ -64,7 +65,7 @@ def searched(dataset, child, asked, threshold, cuts, counted, every=False):
     """The families that a check finds, of which up to some size all sets are counted, and what may be rounding."""
     with sized({"data_families.COUNTED": counted, "data_families.MANY": counted}), Workers(1) as workers:
         score, ess, demands = asked
-        source = families_of_data(dataset, score, ess, demands, workers, every)
+        source = families_of_data(dataset, Claim(score, ess=ess), demands, workers, leads(dataset, every))
         varsets, found = below(source, child, threshold, cuts)
         assert len(set(varsets[:, 0].tolist())) == len(varsets)
         return dict(zip(varsets[:, 0].tolist(), found.tolist(), strict=True)), source.rounding(child)
@@ -128,7 +129,7 @@ def test_a_bound_is_no_more_than_what_any_set_of_the_node_costs(score, ess, seed
     demands = demands_of(dataset.names, None, NOTHING)
     costs = costs_of(dataset, child, score, ess, demands)
     with Workers(1) as workers:
-        data = families_of_data(dataset, score, ess, demands, workers, every=True)
+        data = families_of_data(dataset, Claim(score, ess=ess), demands, workers, leads(dataset, True))
         problem = data_families._searched(data, {child: MOST_UNITS}, taken_by(no_cuts(8), 8))
         x = int(problem.children[0])
         task = child_task(problem, columns_of(problem), x, known, (0, 1))
@@ -160,7 +161,7 @@ def test_a_search_goes_far_beyond_what_can_be_counted():
     codes = rng.integers(0, 2, (150, 40))
     codes[:, 7] = codes[:, 3] ^ codes[:, 20] ^ (codes[:, 31] & (rng.random(150) < 0.9))
     dataset = dataset_of(codes, [2] * 40)
-    cost = family_cost(dataset, 7, (3, 20, 31), "bdeu", 1.0)
+    cost = family_cost(dataset, 7, (3, 20, 31), Claim("bdeu", ess=1.0))
     demands = demands_of(dataset.names, None, NOTHING)
     found, off = searched(
         dataset, 7, ("bdeu", 1.0, demands), math.ceil((cost + 1e-6) * UNITS_PER_NAT), no_cuts(40), 1000
@@ -174,7 +175,8 @@ def test_too_many_large_sets(sizes):
     dataset = few_rows(np.random.default_rng(1), 6, 3)
     sizes({"families.MOST_FAMILIES": 5, "data_families.COUNTED": 0, "data_families.MANY": 0})
     with Workers(1) as workers:
-        source = families_of_data(dataset, "bdeu", 1.0, demands_of(dataset.names, None, NOTHING), workers, every=True)
+        demands, claim = demands_of(dataset.names, None, NOTHING), Claim("bdeu", ess=1.0)
+        source = families_of_data(dataset, claim, demands, workers, leads(dataset, True))
         with pytest.raises(TooMuch, match="more than 5 parent sets matter"):
             below(source, 0, MOST_UNITS, no_cuts(6))
 

@@ -44,7 +44,7 @@ def question_of(problem, claim, workers, guide=NO_CUTS, least=None):
     source = family_source(problem, claim, demands, workers, every=True)
 
     def scored(x, parents):
-        return scored_family(problem, x, parents, claim.score, claim.ess)
+        return scored_family(problem, x, parents, claim)
 
     return Question(problem.names, source, scored, guide, least)
 
@@ -67,7 +67,7 @@ def all_networks(problem, claim):
         if demands.fault(problem.names, x, parents) is not None:
             return math.inf
         try:
-            return scored_family(problem, x, parents, claim.score, claim.ess).cost
+            return scored_family(problem, x, parents, claim).cost
         except VerificationError:
             return math.inf
 

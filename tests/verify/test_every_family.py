@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
-from certified import below, no_cuts, single_cuts
+from certified import below, leads, no_cuts, single_cuts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import random_knowledge
 from patching import sized
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import UNITS_PER_NAT, data_families
@@ -27,8 +28,8 @@ NO_CUTS = no_cuts(1)
 
 def source_of(problem, claim, demands, workers, every):
     if claim.score == "gaussian-bic":
-        return families_by_regressions(problem, demands, workers, every)
-    return families_of_data(problem, claim.score, claim.ess, demands, workers, every)
+        return families_by_regressions(problem, claim, demands, workers, leads(problem, every))
+    return families_of_data(problem, claim, demands, workers, leads(problem, every))
 
 
 def random_cuts(rng, n, child):
@@ -69,7 +70,7 @@ def _assert_all_below(problem, claim, knowledge, rng, every):
         for child in range(n):
             taken = random_cuts(rng, n, child) if rng.random() < 0.7 else NO_CUTS
             costs = {
-                varset: family_cost(problem, child, parents, claim.score, claim.ess)
+                varset: family_cost(problem, child, parents, claim)
                 for parents, varset in all_families(n, child, demands)
             }
             values = {varset: reduced(cost, varset, taken) for varset, cost in costs.items()}
@@ -133,7 +134,9 @@ def test_without_every_family_those_that_a_subset_beats_are_left_out():
     dataset = random_dataset(np.random.default_rng(3), 5, 60, 3)
     demands = demands_of(dataset.names, None, NOTHING)
     with Workers(1) as workers:
-        few, every = (families_of_data(dataset, "aic", None, demands, workers, every) for every in (False, True))
+        few, every = (
+            families_of_data(dataset, Claim("aic"), demands, workers, leads(dataset, every)) for every in (False, True)
+        )
         sizes = [below(source, 0, MOST_UNITS, NO_CUTS).costs.size for source in (few, every)]
     assert sizes[0] < sizes[1] == 16
 
@@ -154,7 +157,7 @@ def test_the_same_whatever_the_tasks(score, every, sizes):
         for pairs, (threads, room) in itertools.product((data_families.PAIRS, 0), ((1, 4096), (2, 1))):
             sizes({"data_families.PAIRS": pairs, "data_families.ROOM": room})
             with Workers(threads) as workers:
-                source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
+                source = families_of_data(dataset, claim, demands, workers, leads(dataset, every))
                 found.append(
                     [
                         dict(zip(own.varsets[:, 0].tolist(), own.costs.tolist(), strict=True))

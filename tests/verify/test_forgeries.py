@@ -8,6 +8,7 @@ import pytest
 from forging import KINDS, believed, claimed, dearer_networks, true_document
 from portions import first
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data.reading import read_csv
 from extbnsl.machine.workers import Workers
@@ -450,7 +451,7 @@ def test_the_empty_network_of_wdbc_is_not_optimal(max_parents):
     """It costs 11884 nats, the optimum 6602: with sums of floats, multipliers of 2^60 and 100 nats 'proved' it."""
     dataset = read_csv(Path(__file__).resolve().parents[2] / "examples" / "wdbc.csv")
     names = dataset.names
-    costs = dict(zip(names, family_costs(dataset, Network(names, ((),) * len(names)), "mdl"), strict=True))
+    costs = dict(zip(names, family_costs(dataset, Network(names, ((),) * len(names)), Claim()), strict=True))
     cost = math.fsum(costs.values())
     document = {
         "format_version": FORMAT_VERSION,

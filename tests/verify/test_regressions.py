@@ -9,13 +9,13 @@ import naive
 import numpy as np
 import pytest
 from cases import chained_numbers, collinear_numbers, numbers_of, random_numbers
-from certified import below, by_clusters, has_passes_alone, kinds_of, no_cuts, numbers_proved, of_numbers
+from certified import below, by_clusters, has_passes_alone, kinds_of, leads, no_cuts, numbers_proved, of_numbers
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 from extbnsl import learn
-from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.errors import VerificationError
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.kernels.varsets import unpack
@@ -36,7 +36,8 @@ NEAR = 1e-7  # nats: more than what the costs of some hundred records are off in
 
 
 def source_of(numbers, workers, max_parents=None, knowledge=NOTHING):
-    return families_by_regressions(numbers, demands_of(numbers.names, max_parents, knowledge), workers)
+    demands = demands_of(numbers.names, max_parents, knowledge)
+    return families_by_regressions(numbers, Claim("gaussian-bic"), demands, workers, leads(numbers))
 
 
 def listed_by(source, child, threshold, taken):
@@ -281,7 +282,7 @@ def test_a_bound_above_the_truth_is_not_believed():
     """A network of no arcs, with the certificate that would prove it: a cheapest family of each, without parents."""
     result = numbers_proved()
     names, numbers = result.network.names, result.dataset
-    costs = {name: family_cost(numbers, x, (), result.score) for x, name in enumerate(names)}
+    costs = {name: family_cost(numbers, x, (), result.claim) for x, name in enumerate(names)}
     cost = math.fsum(costs.values())
     assert cost > result.cost + 1
     components = tuple(
@@ -340,7 +341,7 @@ def test_all_families_but_singular_ones_are_handed_over(seed):
     costs = naive.all_gaussian_costs(numbers.values, lambda x, u: allowed[x, u])
     demands = demands_of(numbers.names, None, knowledge)
     with Workers(1) as workers:
-        source = families_by_regressions(numbers, demands, workers, every=True)
+        source = families_by_regressions(numbers, Claim("gaussian-bic"), demands, workers, leads(numbers, True))
         for child in range(n):
             found = listed_by(source, child, MOST_UNITS, no_cuts(n))
             expected = {u: cost for u, cost in enumerate(costs[child].tolist()) if math.isfinite(cost)}
@@ -360,7 +361,7 @@ def test_a_singular_family_is_none_of_a_network():
         in verify(forged, result.dataset).findings
     )
     with pytest.raises(VerificationError, match="'v0' with 'v1', 'v2' is singular"):
-        family_cost(result.dataset, 0, (1, 2), "gaussian-bic")
+        family_cost(result.dataset, 0, (1, 2), Claim("gaussian-bic"))
 
 
 def test_a_network_that_costs_more_than_the_best_regular_one_is_found_out():

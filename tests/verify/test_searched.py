@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
-from certified import kinds_of
+from certified import kinds_of, leads
 from flat import solve
 from forging import KINDS, believed, claimed, dearer_networks, true_document
 from hypothesis import HealthCheck, given, settings
@@ -41,8 +41,8 @@ def source_of(problem, score, max_parents, knowledge, workers):
     demands = demands_of(problem.names, max_parents, knowledge)
     claim = claim_by(score, max_parents)
     if score == "gaussian-bic":
-        return families_by_regressions(problem, demands, workers)
-    return families_of_data(problem, claim.score, claim.ess, demands, workers)
+        return families_by_regressions(problem, claim, demands, workers, leads(problem))
+    return families_of_data(problem, claim, demands, workers, leads(problem))
 
 
 def searched_component(variables, lower_bound, guide=NO_CUTS):

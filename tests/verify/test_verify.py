@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset
 from extbnsl.networks.network import Network
@@ -59,23 +60,23 @@ def test_score_network_is_the_oracle(seed, records):
     for graph in naive.all_dags(4)[seed::60]:
         network = Network(NAMES, tuple(tuple(naive.members(v)) for v in graph))
         expected = naive.network_cost(dataset.codes, dataset.arities, network.parents)
-        assert score_network(dataset, network) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert score_network(dataset, network, Claim()) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_one_record_costs_nothing():
-    assert score_network(random_data(0, 1), Network.from_names(NAMES, TRUTH)) == 0
+    assert score_network(random_data(0, 1), Network.from_names(NAMES, TRUTH), Claim()) == 0
 
 
 def test_score_network_wants_the_variables_of_the_data():
     with pytest.raises(InputError, match=r"mine\.csv"):
-        score_network(random_data(0), Network(("x",), ((),)))
+        score_network(random_data(0), Network(("x",), ((),)), Claim())
 
 
 def test_large_arities_do_not_overflow():
     names = tuple("abcdefgh")
     codes = np.arange(200, dtype=np.uint16).reshape(-1, 1).repeat(8, axis=1)
     wide = Dataset(names, (tuple(map(str, range(60_000))),) * 8, codes, "<array>")
-    cost = score_network(wide, Network(names, (tuple(range(1, 8)), *[()] * 7)))
+    cost = score_network(wide, Network(names, (tuple(range(1, 8)), *[()] * 7)), Claim())
     assert cost == pytest.approx(math.log(200) / 2 * 59_999 * 60_000.0**7, rel=1e-12)
 
 

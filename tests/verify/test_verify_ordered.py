@@ -100,7 +100,7 @@ def least_of(problem, score):
     """The least cost, and what the solver begins with."""
     claim = claim_by(score)
     with Workers(1) as workers:
-        return least_cost(problem, claim.score, workers), sum(bounds_of_children(problem, claim, workers))
+        return least_cost(problem, claim, workers), sum(bounds_of_children(problem, claim, workers))
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
@@ -123,6 +123,6 @@ def test_the_least_cost_of_numbers():
 def test_the_least_cost_is_not_computed_where_that_takes_much():
     problem = random_dataset(np.random.default_rng(0), 3, 20)
     with sized({"rescoring.MOST_CELLS": 59}), Workers(1) as workers:
-        assert least_cost(problem, Claim().score, workers) == -np.inf
+        assert least_cost(problem, Claim(), workers) == -np.inf
     with Workers(1, lambda: "time_limit") as stopped, pytest.raises(Stopped):
-        least_cost(problem, Claim().score, stopped)
+        least_cost(problem, Claim(), stopped)

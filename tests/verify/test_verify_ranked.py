@@ -528,7 +528,7 @@ def networks_of(n):
     problem = dataset_of(np.zeros((1, n)))
     for dag in naive.all_dags(n):
         parents = tuple(tuple(naive.members(v)) for v in dag)
-        families = [scored_family(problem, x, own, "mdl") for x, own in enumerate(parents)]
+        families = [scored_family(problem, x, own, Claim()) for x, own in enumerate(parents)]
         yield families, Network(problem.names, parents)
 
 
@@ -549,7 +549,7 @@ def test_cycles_are_seen():
     for sets in itertools.product(range(16), repeat=4):
         if any(own >> x & 1 for x, own in enumerate(sets)):
             continue
-        families = [scored_family(problem, x, tuple(naive.members(own)), "mdl") for x, own in enumerate(sets)]
+        families = [scored_family(problem, x, tuple(naive.members(own)), Claim()) for x, own in enumerate(sets)]
         cycle = cycle_of(families)
         assert (not cycle) == naive.is_acyclic(sets)
         assert cycle[:1] == cycle[-1:]

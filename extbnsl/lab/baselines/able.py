@@ -64,5 +64,8 @@ def _of_program(method: str, scope: Any, claim: Claim, kind: type) -> Iterator[I
     elif claim.score not in scores:
         known = " or ".join(map(repr, scores))
         yield InputError(f"score: the method {method!r} has {known} alone, not {claim.score!r}.")
+    for name in ("penalty", "gamma", "parent_cost"):
+        if getattr(claim, name) != getattr(Claim, name):
+            yield InputError(f"{name}: the method {method!r} cannot be told it; take another.")
     if claim.knowledge:
         yield InputError(f"knowledge: the method {method!r} cannot be told it; take another.")

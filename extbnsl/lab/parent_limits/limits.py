@@ -123,6 +123,8 @@ def check_limited(claim: Claim) -> ParameterScore:
         raise InputError(
             f"score: parent limits of the k best networks need a price of each parameter, and {score.name!r} has none."
         )
+    if claim.charges:
+        raise InputError("parent_cost: the parent limits of the k best networks are by the score alone; leave it out.")
     if claim.knowledge:
         raise InputError("knowledge: the parent limits of the k best networks are for all networks; leave it out.")
     return score

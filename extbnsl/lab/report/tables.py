@@ -13,7 +13,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from extbnsl.core.claims import (
@@ -24,6 +24,7 @@ from extbnsl.core.claims import (
     NO_WORKERS,
     NOT_PROVED,
     TIME_LIMIT,
+    Claim,
     tolerance,
 )
 from extbnsl.core.codec import json_text
@@ -275,8 +276,7 @@ def p_value(supporting: int, cases: int) -> float:
 
 def contradictions(rows: Iterable[Row]) -> Grid | None:
     """For each problem that several runs have, the largest lower bound if the cheapest network is below it; None if
-    there is no such problem. Problems are the same if data, score, sample size,
-    limit of parents and knowledge are."""
+    there is no such problem. Problems are the same if the data and all that is claimed of the networks are."""
     found = tuple(line for own in _by_problem(rows).values() for line in _lines(own))
     head = ("run", "proves at least", "but this run", "has a network of")
     return Grid("Contradictions", head, found, "One of the two is wrong: please report it.") if found else None
@@ -289,7 +289,7 @@ def _by_problem(rows: Iterable[Row]) -> dict[tuple[Any, ...], list[Row]]:
         bounds = (row.figure("cost"), row.figure("lower_bound"))
         digest = row.figure("provenance.data_digest")
         if isinstance(digest, str) and all(isinstance(value, int | float) for value in bounds):
-            claim = (row.figure(name) for name in ("score", "ess", "max_parents"))
+            claim = (row.figure(one.name) for one in fields(Claim) if one.name != "knowledge")
             problem = (digest, *claim, json_text(row.document.get("knowledge")))
             groups.setdefault(problem, []).append(row)
     return groups

@@ -17,7 +17,6 @@ from extbnsl.orders.kicks import Kicks
 from extbnsl.orders.population import OrderedNetwork, Population
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.measured import Standardised
-from extbnsl.scores.gaussian import GAUSSIAN_BIC
 
 ORDERS = 4  # that are improved side by side: more make the best of them slower
 MOST_PARENTS = 64  # that a search gives a variable: more take long, and hardly ever are what the data say
@@ -30,10 +29,11 @@ RELATIVE = 1e-13  # of the cost without parents
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """What parents are chosen from: the columns, what the kernels know of them, and the most parents of a child that a
-    search tries."""
+    """What parents are chosen from: the columns, what a parameter costs in nats, what the kernels know of them, and the
+    most parents of a child that a search tries."""
 
     columns: Standardised
+    price: float
     gram: Gram
     most: int
 
@@ -53,7 +53,8 @@ class Fitting:
         family is singular. O(n N k^2)."""
         own = tuple(tuple(sorted(row[row != NOBODY].tolist())) for row in parents)
         n = len(own)
-        costs = [float(self.columns.costs(x, pack(family, n)[None])[0]) for x, family in enumerate(own)]
+        costs = [float(self.columns.costs(x, pack(family, n)[None], self.price)[0]) for x, family in enumerate(own)]
+        costs.append((self.gram.price - self.price) * sum(map(len, own)))
         return OrderedNetwork(order.copy(), own, math.fsum(costs))
 
     def order(self, state: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -76,26 +77,27 @@ class Fitting:
         return np.array(order, np.int32)
 
 
-def fitting(columns: Standardised, constraints: Constraints) -> Fitting:
-    """What a search of columns under these constraints needs. O(n^3)."""
+def fitting(columns: Standardised, constraints: Constraints, price: float, each: float = 0.0) -> Fitting:
+    """What a search of columns under these constraints needs, if a parameter costs the price, and an arc so much
+    besides, in nats. O(n^3)."""
     records, must = columns.records, constraints.required.sum(axis=0)
-    price, half = GAUSSIAN_BIC.parameter(records), records / 2
+    half, of_parent = records / 2, price + each
     most = np.minimum(constraints.limits, np.maximum(must, min(columns.largest - 1, MOST_PARENTS)))
     tiny = TINY + RELATIVE * float(np.abs(columns.own).max())
     gram = Gram(
         matrix=np.ascontiguousarray(columns.factor @ columns.factor.T),
         half=half,
-        price=price,
+        price=of_parent,
         allowed=np.ascontiguousarray(constraints.allowed.T),
         required=np.ascontiguousarray(constraints.required.T),
         needed=must,
         limits=most,
-        missing=1.0 - float(columns.least.sum()) + price * float(most.sum()),
+        missing=1.0 - float(columns.least.sum()) + of_parent * float(most.sum()),
         regular=not columns.collinear,
-        least=-math.expm1(-(price + tiny) / half),
+        least=-math.expm1(-(of_parent + tiny) / half),
         tiny=tiny,
     )
-    return Fitting(columns, gram, max(1, int(most.max())))
+    return Fitting(columns, price, gram, max(1, int(most.max())))
 
 
 def search_fitted(

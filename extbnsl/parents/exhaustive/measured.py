@@ -25,7 +25,7 @@ from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, least_left, moments, unexplained
-from extbnsl.scores.gaussian import GAUSSIAN_BIC, LEAST_SHARE, OWN_PARAMETERS
+from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
 from extbnsl.scores.local import in_order
 
 PART = 1e-4  # of its standard deviation: what a column contributes to one that it determines, at least
@@ -76,22 +76,22 @@ class Standardised:
         """The slack, in nats, by which an enumeration keeps all that are within this one."""
         return with_rounding(slack, float(np.abs(self.own).max())) + self.rounding
 
-    def least_costs(self) -> list[float]:
-        """What a family of each costs at least, in nats: what all others leave, without their price."""
-        price = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(self.records)
-        least: list[float] = (self.own + self.least + price - self.rounding).tolist()
+    def least_costs(self, price: float) -> list[float]:
+        """What a family of each costs at least, in nats, if a parameter costs the price: what all others leave, without
+        what these cost."""
+        least: list[float] = (self.own + self.least + OWN_PARAMETERS * price - self.rounding).tolist()
         return least
 
     def costs(
-        self, child: int, varsets: NDArray[np.uint64], halt: NDArray[np.uint8] | None = None
+        self, child: int, varsets: NDArray[np.uint64], price: float, halt: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float64]:
-        """What families of a child cost, in nats, infinity where they are singular: (m,) float64. O(n k^2) each, of k
-        parents. halt: see `Workers`."""
+        """What families of a child cost, in nats, if a parameter costs the price, infinity where they are singular:
+        (m,) float64. O(n k^2) each, of k parents. halt: see `Workers`."""
         shares, varsets = np.ones(len(varsets)), np.ascontiguousarray(varsets)
         halt = unhalted() if halt is None else halt
         unexplained(child, varsets, self.factor, halt, shares)
         parameters = np.bitwise_count(varsets).sum(axis=1) + OWN_PARAMETERS
-        costs = self.own[child] + self.records / 2 * np.log(shares) + GAUSSIAN_BIC.parameter(self.records) * parameters
+        costs = self.own[child] + self.records / 2 * np.log(shares) + price * parameters
         if self.collinear:
             left = np.ones(len(varsets))
             least_left(child, varsets, self.factor, halt, left)
@@ -102,7 +102,7 @@ class Standardised:
         """Raise InputError if a variable must have parents with which it makes a singular family."""
         for child in np.flatnonzero(constraints.required.any(axis=0)).tolist() if self.collinear else ():
             must = constraints.parents_required(child)
-            if math.isinf(self.costs(child, pack(must, len(self.names))[None])[0]):
+            if math.isinf(self.costs(child, pack(must, len(self.names))[None], 0.0)[0]):
                 name, parents = self.names[child], [self.names[p] for p in must]
                 raise InputError(
                     f"{self.source}: '{name}' must have {listed(parents)} as {'parents' if must[1:] else 'a parent'}, "
@@ -239,23 +239,24 @@ def _collinear(factor: NDArray[np.float64]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Measured(Source):
-    """Continuous data as a source of families; the order has all variables, as they are."""
+    """Continuous data as a source of families; the order has all variables, as they are. price: of a parameter, in
+    nats."""
 
     columns: Standardised
+    price: float
 
     def problem(self, slack: float) -> CountingProblem:
         columns, constraints = self.columns, self.constraints
-        price = GAUSSIAN_BIC.parameter(columns.records)
         return CountingProblem(
             table=moments(columns.factor @ columns.factor.T, columns.least, columns.records),
             limits=np.minimum(constraints.limits, columns.largest - 1),
             floors=np.full(self.data.variables, -columns.rounding),  # misfits are above the least already
-            parameter=OWN_PARAMETERS * price,
+            parameter=OWN_PARAMETERS * self.price,
             slack=columns.slack(slack),
             form=None,
             allowed=constraints.allowed,
             required=constraints.required,
-            step=price,
+            step=self.price,
         )
 
     def limit(self, problem: CountingProblem, x: int) -> int:
@@ -272,12 +273,11 @@ class Measured(Source):
         return replace(problem, table=table, parameter=problem.parameter + len(parents) * problem.step)
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        return float(self.columns.costs(child, pack(parents, self.data.variables)[None])[0])
+        return float(self.columns.costs(child, pack(parents, self.data.variables)[None], self.price)[0])
 
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         """What a family costs at least that has these parents and perhaps more, given a floor of the problem."""
-        price = GAUSSIAN_BIC.parameter(self.columns.records) * (len(parents) + OWN_PARAMETERS)
-        return floor + price
+        return floor + self.price * (len(parents) + OWN_PARAMETERS)
 
     def shifted(self, child: int, least: float) -> float:
         """In the enumeration a child costs what it costs above its least; less what rounding may do."""
@@ -291,7 +291,7 @@ class Measured(Source):
         that one must be compared with.
         """
         varsets, before = found
-        costs = self.columns.costs(child, varsets, halt)
+        costs = self.columns.costs(child, varsets, self.price, halt)
         allowed = np.isfinite(costs)
         varsets, before, costs = varsets[allowed], before[allowed], costs[allowed]
         spread = float(np.ptp(costs - before))

@@ -118,6 +118,11 @@ class Source(ABC):
     constraints: Constraints
     order: NDArray[np.int64]
 
+    @property
+    def charged(self) -> bool:
+        """Whether arcs cost something beside what the enumeration goes by."""
+        return False
+
     @abstractmethod
     def problem(self, slack: float) -> CountingProblem:
         """The problem of these variables before anything is known of it: without floors, by the limits of the

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Data, Dataset, Numbers, distinct_rows
+from extbnsl.parents.charged import charged
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source, divided, varying
 from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import counting_table
-from extbnsl.scores.known import Known, is_of_numbers, score_named, score_of
+from extbnsl.scores.known import Known, is_of_numbers, parameter_price, score_claimed, score_of
 from extbnsl.scores.local import in_order
 from extbnsl.scores.score import ParameterScore, most_parents
 
@@ -97,17 +98,19 @@ def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) 
         columns, order = standardised(data), np.arange(data.variables)
         constraints = constraints or constraints_of(claim, data.names)
         columns.check(constraints)
-        return Measured(data, claim, constraints, order, columns)
+        price = parameter_price(claim, data.records)
+        return charged(Measured(data, claim, constraints, order, columns, price))
     score = score_of(claim)
     claim = replace(claim, score=score.name, ess=score.ess)
-    return Counted(data, claim, constraints or constraints_of(claim, data.names), varying(data, score), score)
+    constraints = constraints or constraints_of(claim, data.names)
+    return charged(Counted(data, claim, constraints, varying(data, score), score))
 
 
 def check_kind(data: Data, claim: Claim) -> None:
     """Raise InputError if there is no such score, it has no ess and one is given, or it is of another kind of data."""
     if not isinstance(data, Numbers):
         score_of(claim)
-    elif not is_of_numbers(score_named(claim.score, claim.ess).name):
+    elif not is_of_numbers(score_claimed(claim).name):
         raise InputError(f"score: {claim.score!r} is for columns of states, and numbers are given; take gaussian-bic.")
 
 

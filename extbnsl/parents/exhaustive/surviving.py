@@ -165,7 +165,8 @@ class _Counting:
         found = replace(found, stopped=None, level=None, complete_to=max(0, found.complete_to))
         if by_cells:
             steps = judge_between(problem, found, self.means)
-            if self.networks is not None and len(self.groups) == 1 and problem.slack <= 0.0:
+            plain = len(self.groups) == 1 and problem.slack <= 0.0 and not self.source.charged
+            if self.networks is not None and plain:
                 from extbnsl.parents.priced.rounds import judge_by_price
 
                 steps = judge_by_price(problem, found, self.means, self.networks())

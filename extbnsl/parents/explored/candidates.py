@@ -47,13 +47,15 @@ def find_candidates(
     parameter: float,
     halt: NDArray[np.uint8],
     constraints: Constraints,
+    more: float = 0.0,
 ) -> Candidates:
     """The candidates of a child, by the exact cost of each as its single parent. O(n N).
 
     A variable Y explains at most N min(H(X), H(Y)) of the child X, whatever else does. A parent set with Y has
     penalty p, and p / r_Y without Y. So it is dominated if p (1 - 1 / r_Y) is at least that much, and so are its
     supersets, whose penalties are larger: the cap of Y. None is a candidate whose cap its own penalty reaches.
-    (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing.
+    (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing. more: how many parameters of
+    continuous variables each parent costs beside its coefficient.
     """
     base = constraints.parents_required(child)
     parameter *= configurations_of(base, data)
@@ -68,7 +70,7 @@ def find_candidates(
         caps = np.where(arities > 1, math.inf, 0.0)
     price, step = penalty_of(parameter, int(data.arities[child]), 1.0), 0.0
     if data.half > 0.0:
-        arities, step = np.ones(data.variables), 1.0 / (OWN_PARAMETERS + len(base))
+        arities, step = np.ones(data.variables), (1.0 + more) / (OWN_PARAMETERS + len(base))
         caps = np.where(explained > price * step, math.inf, 0.0)  # each parent costs the same, whatever others are
     possible = np.flatnonzero(~np.isnan(single) & (price * (arities + step) < caps))
     order = possible[np.lexsort((single[possible], arities[possible]))].astype(np.int32)

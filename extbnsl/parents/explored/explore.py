@@ -14,6 +14,7 @@ from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data, Numbers
 from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.charged import most_saved
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Standardised, standardised
 from extbnsl.parents.exhaustive.source import check_kind
@@ -39,8 +40,9 @@ from extbnsl.parents.explored.selection import (
     new_streams,
     select,
 )
-from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
-from extbnsl.scores.known import score_of
+from extbnsl.scores.charges import Charges, charges_of
+from extbnsl.scores.gaussian import OWN_PARAMETERS
+from extbnsl.scores.known import parameter_price, score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
 
 SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
@@ -75,7 +77,9 @@ class Exploration:
     """What is explored: the records, by one of the SELECTIONS, with parent sets that the constraints allow; parameter:
     what a free parameter costs in nats, of continuous variables what no parents cost; first: the share of a child's
     effort in which sets of up to SMALL come by size. exact: of continuous variables what families cost again by a
-    factor of the data, as rounding of determinants grows with how well variables determine each other."""
+    factor of the data, as rounding of determinants grows with how well variables determine each other. charges: what
+    arcs cost besides, of which an exploration looks at what each does, of continuous variables alone; saved (n,): what
+    those of a family save at most (`parents.charged.most_saved`)."""
 
     data: Columns
     selection: str
@@ -83,11 +87,22 @@ class Exploration:
     constraints: Constraints
     first: float
     exact: Standardised | None
+    charges: Charges
+    saved: NDArray[np.float64]
+
+    @property
+    def price(self) -> float:
+        """What a parameter of continuous variables costs, in nats."""
+        return self.parameter / OWN_PARAMETERS
 
     def costed(self, child: int, members: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
         """What families of a child cost, (m,), with parents `members` (m, d), NONE beyond, that cost so much here;
         infinity where they are not allowed."""
-        return costs if self.exact is None else self.exact.costs(child, packed(members, self.data.variables))
+        if self.exact is None and not self.charges:
+            return costs
+        varsets = packed(members, self.data.variables)
+        own = costs if self.exact is None else self.exact.costs(child, varsets, self.price)
+        return own + self.charges.costs(child, varsets) if self.charges else own
 
     def most(self, child: int) -> int:
         """The most parents that a child may have beside those that it must have."""
@@ -142,15 +157,18 @@ def exploration(
     """
     check_kind(dataset, claim)
     constraints = constraints_of(claim, dataset.names)
+    charges, saved = charges_of(claim, dataset.names), most_saved(claim, dataset.names)
     if isinstance(dataset, Numbers):
         columns = standardised(dataset)
         columns.check(constraints)
-        parameter = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(dataset.records)
-        return Exploration(correlated_columns(columns), selection, parameter, constraints, first, columns)
+        parameter = OWN_PARAMETERS * parameter_price(claim, dataset.records)
+        own = correlated_columns(columns)
+        return Exploration(own, selection, parameter, constraints, first, columns, charges, saved)
     score = score_of(claim)
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
     most = min(MOST_PARENTS + int(constraints.required.sum(axis=0).max()), int(constraints.limits.max()))
-    return Exploration(bit_columns(dataset, score, most), selection, parameter, constraints, first, None)
+    own = bit_columns(dataset, score, most)
+    return Exploration(own, selection, parameter, constraints, first, None, charges, saved)
 
 
 def explored_families(
@@ -215,7 +233,7 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     if problem.most(child) == 0:
         return replace(without_parents(child, problem), ended=ALL, left=Left(math.inf, math.inf))
     deadline = math.inf if effort.seconds is None else clock() + effort.seconds
-    candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
+    candidates = candidates_of(child, problem, halt)
     rule = _rule(child, problem, candidates)
     widest = rule.parents + candidates.base.size
     room = memory - splits_bytes(widest, problem.data)
@@ -238,7 +256,11 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     kept = effort.whole if ended == ALL else effort.families
     dropped = _least_dropped(costs, kept)
     ended = MEMORY if ended == ALL and dropped < math.inf else ended
-    left = UNTOLD if ended == STOPPED else Left(_least_open(child, problem, exploring), dropped)
+    if ended == ALL and problem.saved[child] > 0.0:  # others may win by their arcs
+        ended = SETS
+        left = UNTOLD
+    else:
+        left = UNTOLD if ended == STOPPED else Left(_least_open(child, problem, exploring), dropped)
     return Explored(child, family_list(members, costs, kept), scored, ended, left)
 
 
@@ -260,6 +282,12 @@ def _least_dropped(costs: NDArray[np.float64], most: int | None) -> float:
     if most is None or costs.size <= most:
         return math.inf
     return float(np.partition(costs, most - 1)[most - 1])
+
+
+def candidates_of(child: int, problem: Exploration, halt: NDArray[np.uint8]) -> Candidates:
+    """The candidates of a child; see `find_candidates`."""
+    more = problem.charges.least / problem.price if problem.exact is not None else 0.0
+    return find_candidates(child, problem.data, problem.parameter, halt, problem.constraints, more)
 
 
 def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:

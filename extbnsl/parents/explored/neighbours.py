@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.closed import join, joined
-from extbnsl.parents.explored.explore import Exploration, most_parents, with_base
+from extbnsl.parents.explored.explore import Exploration, candidates_of, most_parents, with_base
 from extbnsl.parents.explored.families import NONE, FamilyList, merged
 from extbnsl.parents.explored.misfit import misfit_at, new_splits
 
@@ -94,7 +93,7 @@ def extended(
     done = set(expanded)
     if problem.most(child) == 0:
         return families, done
-    candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
+    candidates = candidates_of(child, problem, halt)
     base, parents = candidates.base, most_parents(child, problem, candidates)
     splits = new_splits(child, parents + base.size, problem.data)
     must = set(base.tolist())

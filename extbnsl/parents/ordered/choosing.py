@@ -30,7 +30,7 @@ from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_greedil
 from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.gaussian import GaussianBIC
-from extbnsl.scores.known import Known, score_named
+from extbnsl.scores.known import Known, score_claimed
 from extbnsl.scores.score import ParameterScore, most_parents
 
 STAGE = "parents"
@@ -88,7 +88,7 @@ def order_problem(
     constraints = under_order(constraints_of(claim, data.names), order, data.names)
     check_kind(data, claim)
     assert (methods.method == SUZUKI) == (search is not None), "who asks for it brings it"
-    chosen, score = methods.for_claim(claim), score_named(claim.score, claim.ess)
+    chosen, score = methods.for_claim(claim), score_claimed(claim)
     return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records), search)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
-from extbnsl.scores.known import score_named
+from extbnsl.scores.known import score_claimed
 from extbnsl.scores.score import ParameterScore
 
 DFBNB, SUZUKI, K3, ENUMERATION = SEARCHES = ("dfbnb-k3", "suzuki", "k3", "enumeration")
@@ -44,12 +44,13 @@ class OrderMethods(Options):
 
     def for_claim(self, claim: Claim) -> "OrderMethods":
         """The same with the method that "auto" is for a claim; InputError if the method cannot be."""
-        priced = isinstance(score_named(claim.score, claim.ess), ParameterScore)
-        simple = priced and not claim.knowledge.required
+        priced = isinstance(score_claimed(claim), ParameterScore)
+        simple = priced and not claim.knowledge.required and not claim.charges
         if self.method == AUTO:
             return replace(self, method=DFBNB if simple else ENUMERATION)
         if self.method != ENUMERATION and not simple:
-            why = "has required arcs" if priced else f"has the score {claim.score!r}"
+            wants = "required arcs" if claim.knowledge.required else "costs of arcs"
+            why = f"has {wants}" if priced else f"has the score {claim.score!r}"
             raise InputError(f"method: {self.method!r} cannot be where the claim {why}; use {AUTO} or {ENUMERATION}.")
         return self
 

@@ -131,7 +131,7 @@ def cost_of(program: Program, network: Network, problem: Data | LocalScores, cla
     """What a network costs, in nats: counted from data, whether or not its families could win; ProgramError if given
     scores do not list them."""
     try:
-        return math.fsum(family_costs(problem, network, claim.score, claim.ess))
+        return math.fsum(family_costs(problem, network, claim))
     except VerificationError as error:
         raise ProgramError(f"{program.name} has given a network that cannot be scored. {error}") from error
 

@@ -1,0 +1,106 @@
+"""Families whose arcs are charged for (scores/charges.py), from a source that does not know of it.
+
+A search of parent sets goes by no more than what every arc costs at least. A rule drops a parent set, or all that
+contain it, for the sake of a subset, if the set costs more by a slack or more, by the score and that. So arcs that cost
+more make no difference to it; and those that cost less save a set, together, what they cost less: so much more slack.
+What is left is charged, and the dominated families are dropped then.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
+from extbnsl.data import Numbers
+from extbnsl.parents.constraints import Constraints, constraints_of
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
+from extbnsl.parents.pruning import undominated, with_rounding
+from extbnsl.scores.charges import Charges, charges_of
+from extbnsl.scores.local import in_order
+
+
+def free_arcs(constraints: Constraints) -> NDArray[np.bool_]:
+    """The arcs [parent, child] that may be and need not be, (n, n)."""
+    return constraints.allowed & ~constraints.required
+
+
+def most_saved(claim: Claim, names: Sequence[str]) -> NDArray[np.float64]:
+    """What the arcs of a family of each child save at most by a claim, (n,) float64, in nats."""
+    charges = charges_of(claim, names)
+    return charges.saved(free_arcs(constraints_of(claim, names))) if charges else np.zeros(len(names))
+
+
+@dataclass(frozen=True)
+class Charged(Source):
+    """Data as a source of families whose arcs are charged for.
+
+    of: what they cost by the score. step: what its enumeration takes for each arc beside. saved (n,) float64: see
+    `Charges.saved`.
+    """
+
+    of: Source
+    charges: Charges
+    step: float
+    saved: NDArray[np.float64]
+
+    @property
+    def charged(self) -> bool:
+        return True
+
+    def problem(self, slack: float) -> CountingProblem:
+        found = self.of.problem(slack + float(self.saved.max()))
+        return replace(found, step=found.step + self.step)
+
+    def limit(self, problem: CountingProblem, x: int) -> int:
+        return self.of.limit(problem, x)
+
+    def shares(self, x: int, problem: CountingProblem) -> bool:
+        return self.of.shares(x, problem)
+
+    def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
+        return self.of.with_given(problem, parents)
+
+    def cost(self, child: int, parents: Sequence[int]) -> float:
+        return self.of.cost(child, parents) + self.charges.cost(child, parents)
+
+    def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
+        return self.of.at_least(child, parents, floor)
+
+    def shifted(self, child: int, least: float) -> float:
+        return self.of.shifted(child, least) - float(self.saved[child])
+
+    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        varsets, costs = self.of.again(child, found, slack + float(self.saved[child]), halt)
+        varsets, costs = in_order(varsets, costs + self.charges.costs(child, varsets))
+        kept = undominated(varsets, costs, with_rounding(slack, float(np.abs(costs).max(initial=0.0))), halt=halt)
+        return varsets[kept], costs[kept]
+
+
+def charged(source: Source) -> Source:
+    """The source with the charges of its claim, if there are any. InputError if an arc is cheaper than none whose
+    variables the source does not look at."""
+    names = source.data.names
+    charges = charges_of(source.claim, names)
+    if not charges:
+        return source
+    check_looked_at(charges, source.order, names)
+    step = charges.least if isinstance(source.data, Numbers) else 0.0
+    saved = charges.saved(free_arcs(source.constraints), step)
+    return Charged(source.data, source.claim, source.constraints, source.order, source, charges, step, saved)
+
+
+def check_looked_at(charges: Charges, order: NDArray[np.int64], names: Sequence[str]) -> None:
+    """Raise InputError if an arc is cheaper than none one of whose variables is not in the order: a constant, which is
+    no parent and has none."""
+    for k in np.flatnonzero(charges.nats < 0.0).tolist():
+        parent, child = int(charges.parents[k]), int(charges.children[k])
+        for v in (parent, child):
+            if v not in order:
+                raise InputError(
+                    f"costs: {names[v]!r} is the same in every record, which tells of no arc; leave out what the arc "
+                    f"from {names[parent]!r} to {names[child]!r} saves.",
+                    names=[names[v]],
+                )
