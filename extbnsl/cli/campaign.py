@@ -89,14 +89,14 @@ def run(given: argparse.Namespace) -> int:
 def _unable(folder: Path, here: bool, arguments: Sequence[str]) -> list[str]:
     """What the method of a run, which begins in this folder, on this machine or others, cannot do, whatever its data
     hold; in sentences."""
-    from extbnsl.data import Dataset, Numbers
+    from extbnsl.data import KINDS
     from extbnsl.formats.kinds import is_score_file
     from extbnsl.lab.baselines.able import refusals
-    from extbnsl.scores.known import is_of_numbers
+    from extbnsl.scores.known import kind_of
     from extbnsl.scores.local import LocalScores
 
     given = command_parser().parse_args(arguments)
-    kind: type = Numbers if is_of_numbers(given.score) else Dataset
+    kind: type = KINDS[kind_of(given.score)].data
     try:
         with contextlib.chdir(folder):  # for files of knowledge
             claim = options.claim_of(given)

@@ -108,14 +108,15 @@ def described_of(given: argparse.Namespace, kind: str) -> "Described":
 
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
-    from extbnsl.data import Dataset, Numbers
+    from extbnsl.data import Dataset
     from extbnsl.results.outputs import described
+    from extbnsl.scores.local import LocalScores
 
     problem, file = training_problem(given.training, given.result, document)
-    if given.smoothing > 0.0 and isinstance(problem, Numbers):
-        raise InputError(f"{file} holds numbers, and --smoothing is for tables of states: leave it out.")
-    if given.smoothing > 0.0 and not isinstance(problem, Dataset):
+    if given.smoothing > 0.0 and isinstance(problem, LocalScores):
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
+    if given.smoothing > 0.0 and not isinstance(problem, Dataset):
+        raise InputError(f"{file} holds numbers, and --smoothing is for tables of states: leave it out.")
     parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
     claim = Claim.of_result(document)
     made = described(known.network, known.cost, problem, claim, parameters, strengths, given.smoothing)

@@ -60,22 +60,15 @@ def beyond_disk(disk: int, folder: Path, held: int = 0) -> str:
 
 def _input(problem: "Data | LocalScores", path: str) -> str:
     """What was read, such as 'wdbc.csv: 569 records, 31 variables, 2 states each, comma, header'."""
-    from extbnsl.data import Numbers
     from extbnsl.data.text import source_name
     from extbnsl.scores.local import LocalScores
 
     name = os.path.basename(source_name(path))
-    layout = f", {problem.layout}" if not isinstance(problem, LocalScores) and problem.layout else ""
-    if isinstance(problem, Numbers):
-        of = f"{counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}"
-        return f"{name}: {of}, numbers{layout}"
     if isinstance(problem, LocalScores):
         return f"{name}: {counted(problem.variables, 'variable')}, {counted(problem.families, 'parent set')}"
-    least, most = min(map(len, problem.states)), max(map(len, problem.states))
-    states = counted(most, "state")
-    if problem.variables > 1:
-        states = f"{states} each" if least == most else f"{least} to {states}"
-    return f"{name}: {counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}, {states}{layout}"
+    layout = f", {problem.layout}" if problem.layout else ""
+    of = f"{counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}"
+    return f"{name}: {of}, {problem.contents}{layout}"
 
 
 def _changed(given: Any) -> Iterator[tuple[str, Any]]:

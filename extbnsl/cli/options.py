@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from extbnsl.core.arguments import texts_of
 from extbnsl.core.claims import Claim
-from extbnsl.core.data_options import DataOptions
+from extbnsl.core.data_options import STATES, DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import StageStarted
 from extbnsl.core.knowledge import Knowledge
@@ -25,19 +25,19 @@ from extbnsl.files.manifest import Remembered
 from extbnsl.formats.kinds import LARGEST_SMOOTHING, OF_ARCS, is_score_file
 from extbnsl.machine.budgets import Budgets, Deadline, default_memory
 from extbnsl.run.progress import told_on
-from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers, score_claimed
+from extbnsl.scores.known import CLAIM_OPTIONS, kind_of, score_claimed
 
 
 def read_problem(
     path: str, given: Mapping[str, Any], budgets: Budgets, quiet: bool = False, score: str = "mdl", make: Any = None
 ) -> tuple[Any, Budgets]:
     """The LocalScores in the file `path`, as its name says, or the data, with these options: what `make` makes of their
-    columns; without that a Dataset, or Numbers if the score is of these.
+    columns; without that the kind that the score is of.
 
     Also returns the budgets, with the seconds that it took as spent. Says on standard error how far it is, if it takes
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
-    from extbnsl.data import measured, prepare, read_file
+    from extbnsl.data import KINDS, read_file
     from extbnsl.data.text import STAGE, Reading, source_name
 
     began = time.monotonic()
@@ -54,11 +54,11 @@ def read_problem(
                 raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
             problem: Any = read_scores(path, reading)
         else:
-            usual = measured if is_of_numbers(score) else prepare
+            kind = kind_of(score)
             try:
-                problem = read_file(make or usual, path, DataOptions(**DataOptions.renamed(given)), reading)
+                problem = read_file(make or KINDS[kind].make, path, DataOptions(**DataOptions.renamed(given)), reading)
             except InputError as error:
-                if make or usual is measured:
+                if make or kind != STATES:
                     raise
                 raise _with_all_advice(error, path, given, budgets) from error
     return problem, replace(budgets, spent=time.monotonic() - began)

@@ -4,7 +4,7 @@ own.
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from extbnsl.cli import options
 from extbnsl.cli.options import read_problem
 from extbnsl.cli.saying import say, say_sentence
 from extbnsl.core.codec import Misfit, Within, decode_some
-from extbnsl.core.data_options import DataOptions
+from extbnsl.core.data_options import NUMBERS, STATES, DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
@@ -21,11 +21,14 @@ from extbnsl.files.atomic import check_given, write_atomically
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.results.reading import read_result
-from extbnsl.scores.known import is_of_numbers
+from extbnsl.scores.known import kind_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from extbnsl.data.kinds import Kind
+    from extbnsl.networks.network import Network
 
 
 def remembered_input(result: Path) -> str | None:
@@ -172,26 +175,19 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     """How likely the records are; InputError if they, or the training data, cannot be used."""
     import numpy as np
 
-    from extbnsl.data import Dataset, Numbers
-    from extbnsl.data.alike import encoded_alike
-    from extbnsl.networks.gaussian import log_densities_observed, regressions
-    from extbnsl.networks.inference import log_likelihoods_observed
+    from extbnsl.data import KINDS, Dataset
     from extbnsl.networks.network import Network
 
     how, score = data_options_of(document, given.result), score_told(document, given.result)
-    if is_of_numbers(score) and given.smoothing != float(SMOOTHING):
+    kind = KINDS[kind_of(score)]
+    if kind.data is not Dataset and given.smoothing != float(SMOOTHING):
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
-    kind = Numbers if is_of_numbers(score) else Dataset
     training, file = training_problem(given.training, given.result, document)
     _check_records(training, kind, file, "--training data")
     network = Network.from_names(training.names, document["parents"])
-    raw, filled = None, dict.fromkeys(training.names, "0")
-    if kind is Dataset:  # which is compared with the new records as they stand
-        how |= {"discrete": "all", "discretise": None}
-        raw, _ = read_problem(file, how, Budgets(), True, score)
-        filled = {name: own[0] for name, own in zip(raw.names, raw.states, strict=True)}
+    alike = _ALIKE[training.kind](network, training, file, how, given.smoothing)
     rule = given.missing or how.get("missing", REFUSE)
-    new, lacking = _new_records(given.data, _of_new(how, training.names), rule, filled, kind)
+    new, lacking = _new_records(given.data, _of_new(alike.how, training.names), rule, alike.filled, kind)
     lacks = np.asarray(lacking.any(axis=1))
     if rule == REFUSE and lacks.any():
         raise _lacking(new, lacking)
@@ -199,13 +195,57 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     if rows.size == 0:
         raise InputError(f"{new.source}: every record lacks a value: say --missing {SUM}, or give other records.")
     at = [new.names.index(name) for name in training.names]
-    if raw is not None:
-        codes = encoded_alike(new, raw, training, rows)
-        each = log_likelihoods_observed(network, training, codes, lacking[np.ix_(rows, at)], given.smoothing)
-    else:
-        values = new.values[np.ix_(rows, at)]
-        each = log_densities_observed(network, regressions(network, training), values, lacking[np.ix_(rows, at)])
+    each = alike.each(new, rows, at, lacking[np.ix_(rows, at)])
     return _Judged(rows, each, new.records - rows.size, int(lacks[rows].sum()))
+
+
+class _Alike(NamedTuple):
+    """How new records are read and judged as those of the data were.
+
+    how: the data options.
+    filled: by the names of columns, a text in place of a missing value.
+    each: how likely records are by the network, from what was read, the places of these records there, those of the
+        variables, and which of their values are lacking.
+    """
+
+    how: Mapping[str, Any]
+    filled: Mapping[str, str]
+    each: Callable[[Any, "NDArray[np.intp]", Sequence[int], "NDArray[np.bool_]"], "NDArray[np.float64]"]
+
+
+def _alike_in_states(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
+    """The data are compared with the new records as they stand."""
+    from extbnsl.data.alike import encoded_alike
+    from extbnsl.networks.inference import log_likelihoods_observed
+
+    plain = dict(how) | {"discrete": "all", "discretise": None}
+    raw, _ = read_problem(file, plain, Budgets(), True)
+    filled = {name: own[0] for name, own in zip(raw.names, raw.states, strict=True)}
+    return _Alike(
+        plain,
+        filled,
+        lambda new, rows, at, lacking: log_likelihoods_observed(
+            network, training, encoded_alike(new, raw, training, rows), lacking, smoothing
+        ),
+    )
+
+
+def _alike_in_numbers(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
+
+    from extbnsl.networks.gaussian import log_densities_observed, regressions
+
+    fitted = regressions(network, training)
+    return _Alike(
+        how,
+        dict.fromkeys(training.names, "0"),
+        lambda new, rows, at, lacking: log_densities_observed(network, fitted, new.values[rows][:, at], lacking),
+    )
+
+
+_ALIKE: dict[str, Callable[["Network", Any, str, Mapping[str, Any], float], _Alike]] = {
+    STATES: _alike_in_states,
+    NUMBERS: _alike_in_numbers,
+}
 
 
 def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -215,17 +255,16 @@ def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _new_records(
-    file: str, how: Mapping[str, Any], rule: str, filled: Mapping[str, str], kind: type
+    file: str, how: Mapping[str, Any], rule: str, filled: Mapping[str, str], kind: "Kind"
 ) -> tuple[Any, "NDArray[np.bool_]"]:
     """The records of a file, read with these options, and which of their values are missing, (N, n) bool; these are
     filled with some text. None is missing where the rule of the run makes a state of it."""
     import numpy as np
 
-    from extbnsl.data import Numbers, measured, prepare
     from extbnsl.data.alike import advice_for_new_records, filling
 
     gaps: dict[str, NDArray[np.bool_]] = {}
-    make: Any = measured if kind is Numbers else prepare
+    make = kind.make
     with advice_for_new_records():
         if rule in MISSING:
             how, make = dict(how) | {"missing": REFUSE}, filling(make, filled, gaps)
@@ -250,7 +289,7 @@ def _lacking(new: Any, lacking: "NDArray[np.bool_]") -> InputError:
     )
 
 
-def _check_records(problem: Any, kind: type, file: str, what: str = "data") -> None:
+def _check_records(problem: Any, kind: "Kind", file: str, what: str = "data") -> None:
     """Raise InputError if a file has local scores in place of data of this kind."""
-    if not isinstance(problem, kind):
+    if not isinstance(problem, kind.data):
         raise InputError(f"{file} holds local scores, which have no records: give {what}.")

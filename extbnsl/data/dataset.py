@@ -5,13 +5,16 @@ records with how often each occurs, and what the columns hold.
 import hashlib
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.core.figures import counted
 from extbnsl.core.sentences import Sentence
 
 # Above this, sums of values could overflow; no data has such numbers, so they count as text.
@@ -19,8 +22,58 @@ LARGEST_NUMBER = 1e150
 HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 
 
+class Data(ABC):
+    """Records of any kind, see `kinds`.
+
+    kind: the word for it.
+    names: of the n variables.
+    source, warnings, layout, treated: as a `Dataset` has them.
+    """
+
+    kind: ClassVar[str]
+    names: tuple[str, ...]
+    source: str
+    warnings: tuple[str, ...]
+    layout: str
+    treated: Mapping[str, str]
+
+    @property
+    def variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
+
+    @property
+    @abstractmethod
+    def records(self) -> int:
+        """Number of records N."""
+
+    @property
+    @abstractmethod
+    def record_bytes(self) -> int:
+        """The bytes of a record."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Hex SHA-256 over all that makes a difference to a score; O(N n), computed at each access."""
+
+    @property
+    @abstractmethod
+    def contents(self) -> str:
+        """What the columns hold, in a few words, such as '2 to 3 states'."""
+
+    @abstractmethod
+    def taken(self, rows: NDArray[np.int64]) -> Self:
+        """The data with these records, by their places, each as often as it is named."""
+
+    @abstractmethod
+    def distinct(self) -> tuple[Self, NDArray[np.int64]]:
+        """The data with its records in a lexicographic order that depends on them as a multiset alone, and how many
+        records each stands for, (d,) int64."""
+
+
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Data):
     """N records of n discrete variables, encoded; N and n are at least 1. Compare data sets by `fingerprint`.
 
     Attributes
@@ -43,6 +96,7 @@ class Dataset:
         taken as they are.
     """
 
+    kind = STATES
     names: tuple[str, ...]
     states: tuple[tuple[str, ...], ...]
     codes: NDArray[np.uint16]
@@ -57,9 +111,9 @@ class Dataset:
         return int(self.codes.shape[0])
 
     @property
-    def variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
+    def record_bytes(self) -> int:
+        """The bytes of a record."""
+        return self.variables * self.codes.itemsize
 
     @property
     def arities(self) -> NDArray[np.int64]:
@@ -75,9 +129,27 @@ class Dataset:
         """
         return _digest([self.names, self.states, self.codes.shape], self.codes, "<u4")
 
+    @property
+    def contents(self) -> str:
+        """How many states the variables have, in words."""
+        least, most = min(map(len, self.states)), max(map(len, self.states))
+        states = counted(most, "state")
+        if self.variables == 1:
+            return states
+        return f"{states} each" if least == most else f"{least} to {states}"
+
+    def taken(self, rows: NDArray[np.int64]) -> Self:
+        """See `Data`."""
+        return replace(self, codes=self.codes[rows])
+
+    def distinct(self) -> tuple[Self, NDArray[np.int64]]:
+        """See `Data`: the distinct records. Costs what `distinct_rows` does."""
+        rows, weights = distinct_rows(self.codes)
+        return replace(self, codes=rows), weights
+
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(Data):
     """N records of n continuous variables; N and n are at least 1. Compare by `fingerprint`.
 
     Attributes
@@ -90,6 +162,7 @@ class Numbers:
         As in a `Dataset`.
     """
 
+    kind = NUMBERS
     names: tuple[str, ...]
     values: NDArray[np.float64]
     source: str
@@ -103,14 +176,27 @@ class Numbers:
         return int(self.values.shape[0])
 
     @property
-    def variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
+    def record_bytes(self) -> int:
+        """The bytes of a record."""
+        return self.variables * self.values.itemsize
 
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
         return _digest(["numbers", self.names, self.values.shape], self.values, "<f8")
+
+    @property
+    def contents(self) -> str:
+        """That they are numbers."""
+        return "numbers"
+
+    def taken(self, rows: NDArray[np.int64]) -> Self:
+        """See `Data`."""
+        return replace(self, values=self.values[rows])
+
+    def distinct(self) -> tuple[Self, NDArray[np.int64]]:
+        """See `Data`: all records, for hardly two are the same. O(n N log N)."""
+        return self.taken(np.lexsort(self.values.T[::-1])), np.ones(self.records, np.int64)
 
 
 def _digest(head: list[Any], records: NDArray[Any], dtype: str) -> str:

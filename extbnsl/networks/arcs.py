@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from extbnsl.core.claims import Claim
+from extbnsl.networks.kinds import figures_of
 from extbnsl.networks.network import Network
-from extbnsl.scores.cells import cells_of
 from extbnsl.scores.charges import charges_of
-from extbnsl.scores.known import parameter_price, score_of
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -75,30 +74,20 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
 
 
 def costs_from(problem: "Data | LocalScores", claim: Claim) -> FamilyCost:
-    """What families cost by a claim, their arcs included; each O(N parents), or O(N log N) for very many joint states,
-    for numbers O(N parents^2), of local scores linear in those of the child."""
-    charges, scored = charges_of(claim, problem.names), _scored(problem, claim)
+    """What families cost by a claim, their arcs included, None for those that are not allowed, or not known; each as in
+    `figures_of`, of local scores linear in those of the child."""
+    from extbnsl.data import Data
+
+    if isinstance(problem, Data):
+        figures = figures_of(problem, claim)
+        return lambda child, parents: None if (own := figures(child, parents)).misfit is None else own.cost
+    charges, listed = charges_of(claim, problem.names), costs_in(problem)
 
     def cost(child: int, parents: tuple[int, ...]) -> float | None:
-        own = scored(child, parents)
+        own = listed(child, parents)
         return None if own is None else own + charges.cost(child, parents)
 
-    return cost if charges else scored
-
-
-def _scored(problem: "Data | LocalScores", claim: Claim) -> FamilyCost:
-    """The same without what arcs cost besides."""
-    from extbnsl.data import Dataset, Numbers
-
-    if isinstance(problem, Numbers):
-        from extbnsl.networks.gaussian import gaussian_cost
-
-        price = parameter_price(claim, problem.records)
-        return lambda child, parents: gaussian_cost(problem, child, parents, price)
-    if isinstance(problem, Dataset):
-        score = score_of(claim)
-        return lambda child, parents: float(score.cost(cells_of(problem, child, parents)))
-    return costs_in(problem)
+    return cost
 
 
 def costs_in(scores: "LocalScores") -> FamilyCost:

@@ -2,39 +2,22 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.claims import Claim
 from extbnsl.networks.arcs import costs_from
+from extbnsl.networks.kinds import FamilyFigures, Figures, figures_of
 from extbnsl.networks.network import Network
-from extbnsl.scores.cells import cells_of
-from extbnsl.scores.charges import charges_of
-from extbnsl.scores.known import parameter_price, score_of
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.scores.local import LocalScores
 
 
-class Figures(NamedTuple):
-    """What is known of a family.
-
-    cost: in nats; infinite for a family that is singular, see `scores.gaussian`.
-    misfit: minus the largest log-likelihood of the child's column, in nats; None of local scores, and where there is
-        none.
-    parameters: how many free ones it has; None of local scores. infinite if a float does not hold them.
-    """
-
-    cost: float
-    misfit: float | None
-    parameters: float | None
-
-
 SINGULAR = "the columns of the family determine each other"
 CLOSES = "it closes a circle"  # which other arcs that are turned may open
-FamilyFigures = Callable[[int, tuple[int, ...]], Figures | None]  # of a child and its parents; None: not known
 
 
 @dataclass(frozen=True)
@@ -110,34 +93,10 @@ class Reason:
 def figures_from(problem: "Data | LocalScores", claim: Claim) -> FamilyFigures:
     """What is known of families from data, by the score of a claim, or from local scores. O(N parents) each for N
     records, O(N parents^2) for numbers."""
-    from extbnsl.data import Dataset, Numbers
+    from extbnsl.data import Data
 
-    charges = charges_of(claim, problem.names)
-    if isinstance(problem, Numbers):
-        from extbnsl.networks.gaussian import gaussian_cost, is_regular
-        from extbnsl.scores.gaussian import OWN_PARAMETERS
-
-        price = parameter_price(claim, problem.records)
-
-        def of_numbers(child: int, parents: tuple[int, ...]) -> Figures:
-            parameters = len(parents) + OWN_PARAMETERS
-            if not is_regular(problem, (*parents, child)):
-                return Figures(math.inf, None, parameters)
-            misfit = gaussian_cost(problem, child, parents, 0.0)
-            return Figures(misfit + price * parameters + charges.cost(child, parents), misfit, parameters)
-
-        return of_numbers
-    if isinstance(problem, Dataset):
-        score = score_of(claim)
-
-        def of_states(child: int, parents: tuple[int, ...]) -> Figures:
-            cells = cells_of(problem, child, parents)
-            parameters = (cells.arity - 1) * cells.configurations
-            own = float(score.cost(cells)) + charges.cost(child, parents)
-            return Figures(own, cells.misfit, int(parameters) if parameters < 1e15 else parameters)
-
-        return of_states
-
+    if isinstance(problem, Data):
+        return figures_of(problem, claim)
     cost = costs_from(problem, claim)
 
     def of_scores(child: int, parents: tuple[int, ...]) -> Figures | None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data import Dataset
 from extbnsl.networks.network import Network
 
 MOST_ENTRIES = 1 << 27  # of all tables together: 1 GiB
@@ -60,14 +60,6 @@ def entries_of_tables(network: Network, dataset: Dataset) -> list[int]:
     """How many numbers the table of each child has; O(variables + arcs)."""
     arities = dataset.arities
     return [math.prod(arities[[*parents, child]].tolist()) for child, parents in enumerate(network.parents)]
-
-
-def number_of_parameters(network: Network, data: Data) -> int:
-    """How many numbers of these tables are free, or of the regressions of continuous variables; O(variables + arcs)."""
-    if isinstance(data, Numbers):
-        return sum(len(parents) + 2 for parents in network.parents)  # the intercept and the variance
-    entries = entries_of_tables(network, data)
-    return sum(each - each // len(states) for each, states in zip(entries, data.states, strict=True))
 
 
 def log_likelihoods(

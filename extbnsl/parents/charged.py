@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
+from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
 from extbnsl.parents.pruning import undominated, with_rounding
@@ -50,6 +51,30 @@ class Charged(Source):
     def charged(self) -> bool:
         return True
 
+    def check(self) -> None:
+        """Raise InputError too if an arc is cheaper than none one of whose variables the source does not look at: a
+        constant, which is no parent and has none."""
+        self.of.check()
+        parents, children, names = self.charges.parents, self.charges.children, self.data.names
+        for k in np.flatnonzero(self.charges.nats < 0.0).tolist():
+            for v in (int(parents[k]), int(children[k])):
+                if v not in self.order:
+                    raise InputError(
+                        f"costs: {names[v]!r} is the same in every record, which tells of no arc; leave out what the "
+                        f"arc from {names[parents[k]]!r} to {names[children[k]]!r} saves.",
+                        names=[names[v]],
+                    )
+
+    def warnings(self) -> tuple[str, ...]:
+        return self.of.warnings()
+
+    def without_arcs(self) -> float:
+        return self.of.without_arcs()
+
+    def least_costs(self, workers: Workers) -> list[float]:
+        saved = self.charges.saved(free_arcs(self.constraints)).tolist()
+        return [own - less for own, less in zip(self.of.least_costs(workers), saved, strict=True)]
+
     def problem(self, slack: float) -> CountingProblem:
         found = self.of.problem(slack + float(self.saved.max()))
         return replace(found, step=found.step + self.step)
@@ -80,27 +105,10 @@ class Charged(Source):
 
 
 def charged(source: Source) -> Source:
-    """The source with the charges of its claim, if there are any. InputError if an arc is cheaper than none whose
-    variables the source does not look at."""
-    names = source.data.names
-    charges = charges_of(source.claim, names)
+    """The source with the charges of its claim, if there are any."""
+    charges = charges_of(source.claim, source.data.names)
     if not charges:
         return source
-    check_looked_at(charges, source.order, names)
     step = charges.least if isinstance(source.data, Numbers) else 0.0
     saved = charges.saved(free_arcs(source.constraints), step)
     return Charged(source.data, source.claim, source.constraints, source.order, source, charges, step, saved)
-
-
-def check_looked_at(charges: Charges, order: NDArray[np.int64], names: Sequence[str]) -> None:
-    """Raise InputError if an arc is cheaper than none one of whose variables is not in the order: a constant, which is
-    no parent and has none."""
-    for k in np.flatnonzero(charges.nats < 0.0).tolist():
-        parent, child = int(charges.parents[k]), int(charges.children[k])
-        for v in (parent, child):
-            if v not in order:
-                raise InputError(
-                    f"costs: {names[v]!r} is the same in every record, which tells of no arc; leave out what the arc "
-                    f"from {names[parent]!r} to {names[child]!r} saves.",
-                    names=[names[v]],
-                )

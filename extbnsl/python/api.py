@@ -24,13 +24,12 @@ from extbnsl.lab.baselines.methods import finder, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
-from extbnsl.scores.known import CLAIM_OPTIONS, is_of_numbers
+from extbnsl.scores.known import CLAIM_OPTIONS, kind_of
 from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
-    from extbnsl.data.encode import Make
     from extbnsl.networks.comparing import Comparison
     from extbnsl.networks.families import NetworkCost
     from extbnsl.results.networks import CostedNetwork
@@ -357,9 +356,9 @@ def _claim_from(options: Mapping[str, Any]) -> Claim:
 
 
 def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores":
-    """`data` as a problem to solve, of numbers if the score is of these; InputError for options that its kind has no
+    """`data` as a problem to solve, of the kind that the score is of; InputError for options that its kind has no
     use for."""
-    from extbnsl.data import Data, measured, prepare
+    from extbnsl.data import KINDS, Data
     from extbnsl.data.given import given
     from extbnsl.data.treatment import chosen
     from extbnsl.scores.local import LocalScores, named_scores
@@ -369,8 +368,7 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
     if isinstance(data, dict) and any(isinstance(own, Mapping) for own in data.values()):
         data = named_scores(data)
     if not isinstance(data, Data | LocalScores):
-        make: Make[Any] = measured if is_of_numbers(score) else prepare
-        made = given(data, names).made(make, treated)
+        made = given(data, names).made(KINDS[kind_of(str(score))].make, treated)
         return replace(made, warnings=_in_python(made.warnings))
     if names is not None:
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")

@@ -1,11 +1,12 @@
 """The files that a result is written as."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
+from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.figures import counted
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.data.dataset import spreads, state_counts
@@ -69,17 +70,29 @@ def described(
     if strengths and problem is not None:
         known = arc_strengths(network, claim, costs_from(problem, claim))
     bare = Described(network, cost, strengths=known, knowledge=claim.knowledge)
-    if isinstance(problem, Dataset):
-        tables = fit(network, problem, smoothing) if parameters else None
-        return replace(
-            bare, states=problem.states, tables=tables, counts=state_counts(problem), treated=problem.treated
-        )
-    if isinstance(problem, Numbers):
-        from extbnsl.networks.gaussian import regressions
+    if not isinstance(problem, Data):
+        return bare
+    own = _OWN[problem.kind](network, problem, smoothing if parameters else None)
+    return replace(bare, treated=problem.treated, **own)
 
-        fitted = regressions(network, problem) if parameters else None
-        return replace(bare, regressions=fitted, spreads=spreads(problem), treated=problem.treated)
-    return bare
+
+def _own_of_states(network: Network, dataset: Dataset, smoothing: float | None) -> dict[str, Any]:
+    tables = None if smoothing is None else fit(network, dataset, smoothing)
+    return {"states": dataset.states, "tables": tables, "counts": state_counts(dataset)}
+
+
+def _own_of_numbers(network: Network, numbers: Numbers, smoothing: float | None) -> dict[str, Any]:
+    from extbnsl.networks.gaussian import regressions
+
+    fitted = None if smoothing is None else regressions(network, numbers)
+    return {"regressions": fitted, "spreads": spreads(numbers)}
+
+
+# By kind of data what there is to tell of a network of it, as `Described` has it; no parameters if smoothing is None.
+_OWN: dict[str, Callable[[Network, Any, float | None], dict[str, Any]]] = {
+    STATES: _own_of_states,
+    NUMBERS: _own_of_numbers,
+}
 
 
 def warnings_of_outputs(network: Network, dataset: Data | None) -> tuple[str, ...]:

@@ -4,25 +4,44 @@ import contextlib
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
+from extbnsl.core.data_options import NUMBERS
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.knowledge import did_you_mean
 from extbnsl.core.sentences import Mention
+from extbnsl.data import Data, Dataset
 from extbnsl.data.alike import state_of
 from extbnsl.data.column import clean_name
 from extbnsl.networks import inference
-from extbnsl.networks.gaussian import Regression, conditioned
+from extbnsl.networks.gaussian import Regression, conditioned, regressions
 from extbnsl.networks.inference import Tables, log_evidence, marginals
 from extbnsl.networks.network import Network, relevant
 
 MOST_ROWS = 1 << 20  # of a joint table
 MOST_TOGETHER = 60  # variables of a joint table, which numpy has axes for
+
+
+def about(
+    network: Network,
+    data: Data,
+    variables: Iterable[str] | None,
+    given: Mapping[str, Any],
+    joint: bool,
+    smoothing: float,
+    memory: int | None,
+) -> dict[Any, Any]:
+    """What a network of data says of these variables, as `about_states` or what else is of its kind; smoothing: of
+    tables."""
+    if isinstance(data, Dataset):
+        tables = Tables.fitted(network, data, smoothing)
+        return about_states(tables, data.states, variables, given, joint, memory)
+    return _ABOUT[data.kind](network, data, variables, given, joint)
 
 
 def about_states(
@@ -88,6 +107,12 @@ def about_numbers(
         return {name: {"mean": each[name], "covariance": row} for name, row in zip(asked, rows, strict=True)}
     deviations = np.sqrt(covariance.diagonal()).tolist()
     return {name: {"mean": each[name], "standard_deviation": own} for name, own in zip(asked, deviations, strict=True)}
+
+
+# By kinds of data but states.
+_ABOUT: dict[str, Callable[[Network, Any, Iterable[str] | None, Mapping[str, Any], bool], dict[Any, Any]]] = {
+    NUMBERS: lambda network, data, *asked: about_numbers(network, regressions(network, data), *asked),
+}
 
 
 def _asked(

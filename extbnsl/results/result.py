@@ -16,7 +16,7 @@ from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.version import __version__
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data, Dataset
 from extbnsl.files.atomic import Content, encoded, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, RESULT, is_of_some
 from extbnsl.formats.bif_writer import bif_text
@@ -35,6 +35,12 @@ from extbnsl.verify.certificate import Certificate
 if TYPE_CHECKING:
     from extbnsl.networks.families import Reason
     from extbnsl.results.bootstrap import Bootstrap
+
+
+def check_smoothing(data: Data | None, smoothing: float) -> None:
+    """Raise InputError for a smoothing where there are data of other kinds than states."""
+    if smoothing and data is not None and not isinstance(data, Dataset):
+        raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,8 +322,7 @@ class Result:
             For a smoothing where the variables are continuous.
         """
         data = self.dataset
-        if isinstance(data, Numbers) and smoothing:
-            raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
+        check_smoothing(data, smoothing)
         problem = self.local_scores if data is None else data
         return described(self.network, self.cost, problem, self.claim, parameters, strengths, smoothing)
 
@@ -389,21 +394,15 @@ class Result:
         BudgetError
             If the answer takes more memory.
         """
-        from extbnsl.networks.gaussian import regressions
-        from extbnsl.networks.inference import Tables
-        from extbnsl.results.querying import about_numbers, about_states
+        from extbnsl.results.querying import about
 
-        data, known = self.dataset, given or {}
+        data = self.dataset
         check_choices("bif", smoothing, False)
         if data is None:
             raise InputError("query needs data, and this network was learned from local scores alone.")
-        if isinstance(data, Numbers) and smoothing:
-            raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
+        check_smoothing(data, smoothing)
         try:
-            if isinstance(data, Numbers):
-                return about_numbers(self.network, regressions(self.network, data), variables, known, joint)
-            tables = Tables.fitted(self.network, data, smoothing)
-            return about_states(tables, data.states, variables, known, joint, memory)
+            return about(self.network, data, variables, given or {}, joint, smoothing, memory)
         except ExtbnslError as error:
             error.tell_in_python()
             raise
@@ -484,7 +483,7 @@ class Result:
         """
         if self.dataset is None:
             raise InputError("to_bif needs data, and this network was learned from local scores alone.")
-        if isinstance(self.dataset, Numbers):
+        if not isinstance(self.dataset, Dataset):
             raise InputError("to_bif: BIF has no continuous variables; save() writes the regressions to network.json.")
         return bif_text(self.network, self.dataset.states, fit(self.network, self.dataset))
 

@@ -32,24 +32,15 @@ out when all are found. They only should be few: so no pivot counts for less tha
 seems to leave next to nothing, and all that have more parents are dropped for its sake.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from extbnsl.scores.mdl import half_log
-from extbnsl.scores.score import Titled
+from extbnsl.scores.score import PenalisedScore
 
 OWN_PARAMETERS = 2  # the intercept and the variance
 LEAST_SHARE = 1e-10  # of the variance of a column, that the others of a regular set leave it
 
 
-@dataclass(frozen=True)
-class GaussianBIC(Titled):
-    """The score of continuous variables; see the module.
-
-    parameter: what a coefficient, an intercept or a variance costs, in nats, given the number of records.
-    """
-
-    parameter: Callable[[int], float]
+class GaussianBIC(PenalisedScore):
+    """The score of continuous variables; see the module. A coefficient, the intercept, the variance are parameters."""
 
 
 GAUSSIAN_BIC = GaussianBIC("gaussian-bic", "Gaussian BIC", "BIC", half_log)

@@ -2,39 +2,50 @@
 
 import importlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from extbnsl.core.arguments import check_number
 from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
-from extbnsl.scores.score import DEFAULT_ESS, CellScore, Nats, ParameterScore
-
-if TYPE_CHECKING:
-    from extbnsl.scores.gaussian import GaussianBIC
+from extbnsl.scores.score import DEFAULT_ESS, CellScore, Nats, ParameterScore, PenalisedScore, Titled
 
 Known = ParameterScore | CellScore
-OF_NUMBERS = "gaussian-bic"
-# By each word for a score: the module that has it, which is loaded when it is asked for, and its name there.
+# By each word for a score: the module that has it, which is loaded when it is asked for, its name there, and the kind
+# of data that it is of.
 SCORES = {
-    "mdl": ("mdl", "MDL"),
-    "bic": ("mdl", "MDL"),
-    "aic": ("mdl", "AIC"),
-    "bdeu": ("dirichlet", "BDEU"),
-    "bds": ("dirichlet", "BDS"),
-    "k2": ("dirichlet", "K2"),
-    "fnml": ("qnml", "FNML"),
-    "qnml": ("qnml", "QNML"),
-    OF_NUMBERS: ("gaussian", "GAUSSIAN_BIC"),
+    "mdl": ("mdl", "MDL", STATES),
+    "bic": ("mdl", "MDL", STATES),
+    "aic": ("mdl", "AIC", STATES),
+    "bdeu": ("dirichlet", "BDEU", STATES),
+    "bds": ("dirichlet", "BDS", STATES),
+    "k2": ("dirichlet", "K2", STATES),
+    "fnml": ("qnml", "FNML", STATES),
+    "qnml": ("qnml", "QNML", STATES),
+    "gaussian-bic": ("gaussian", "GAUSSIAN_BIC", NUMBERS),
 }
 WITH_ESS = ("bdeu", "bds")
-WITH_PENALTY = ("mdl", "bic", "aic", OF_NUMBERS)
+WITH_PENALTY = ("mdl", "bic", "aic", "gaussian-bic")
 NAMES = tuple(SCORES)
 CHOICES = f"{', '.join(NAMES)} (mdl and bic are the same: minus BIC)"  # for people
+KIND_WORDS = {STATES: "columns of states", NUMBERS: "columns of numbers"}
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 SMALLEST_PENALTY, LARGEST_PENALTY = 1e-9, 1e9  # nats a parameter
 LARGEST_GAMMA = 1e6
+
+
+def named_of(kind: str) -> tuple[str, ...]:
+    """The names of the scores that are of a kind of data."""
+    return tuple(name for name, (_, _, own) in SCORES.items() if own == kind)
+
+
+def _of_kinds() -> str:
+    """Which scores are of other kinds of data than states, for people."""
+    others = ((kind, named_of(kind)) for kind in KIND_WORDS if kind != STATES)
+    each = (f"{' and '.join(own)} {'is' if len(own) == 1 else 'are'} for {KIND_WORDS[kind]}" for kind, own in others)
+    return ", ".join(each)
+
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
 CLAIM_OPTIONS: dict[str, Declared] = {
@@ -43,7 +54,7 @@ CLAIM_OPTIONS: dict[str, Declared] = {
         str,
         False,
         Claim.score,
-        Option(f"what data score families by, of {CHOICES}; {OF_NUMBERS} is for columns of numbers", "NAME", NAMES),
+        Option(f"what data score families by, of {CHOICES}; {_of_kinds()}", "NAME", NAMES),
     ),
     "ess": Declared(
         "ess",
@@ -60,40 +71,41 @@ CLAIM_OPTIONS: dict[str, Declared] = {
 }
 
 
-def score_claimed(claim: Claim) -> "Known | GaussianBIC":
+def score_claimed(claim: Claim) -> Titled:
     """The score of a claim, of whichever data; InputError if there is no such score, or it does not take what is
     given: an equivalent sample size, a penalty, gamma."""
+    score = score_named(claim.score, claim.ess)
     for name, least, most in (("penalty", SMALLEST_PENALTY, LARGEST_PENALTY), ("gamma", 0.0, LARGEST_GAMMA)):
         value = getattr(claim, name)
         if value is not None:
-            if claim.score in NAMES and claim.score not in WITH_PENALTY:
+            if not isinstance(score, PenalisedScore):
                 raise InputError(
                     f"{name}: the score {claim.score!r} has no penalty of parameters; leave it out, or use one of "
                     f"{', '.join(WITH_PENALTY)}."
                 )
-            check_number(name, value, least, most, "penalty" if name == "penalty" else "gamma")
-    score = score_named(claim.score, claim.ess)
-    if claim.penalty is None or isinstance(score, CellScore):
+            check_number(name, value, least, most, name)
+    if claim.penalty is None:
         return score
+    assert isinstance(score, PenalisedScore), "others have been refused"
     return replace(score, parameter=Nats(claim.penalty), penalty=claim.penalty)
 
 
 def parameter_price(claim: Claim, records: int) -> float:
     """What a free parameter costs, in nats, by a score of misfit and penalty."""
     score = score_claimed(claim)
-    assert not isinstance(score, CellScore), "whoever asks has looked at the kind of data"
+    assert isinstance(score, PenalisedScore), "whoever asks has looked at the kind of data"
     return score.parameter(records)
 
 
-def score_named(name: str, ess: float | None = None) -> "Known | GaussianBIC":
+def score_named(name: str, ess: float | None = None) -> Titled:
     """The score of that name, with this equivalent sample size if it takes one, DEFAULT_ESS if none is given.
 
     InputError if there is no such score, it takes no equivalent sample size, or that cannot be.
     """
     if not isinstance(name, str) or name not in NAMES:
         raise InputError(f"score: {name!r} is not known; use one of {CHOICES}, or give local scores.")
-    module, own = SCORES[name]
-    score: Known | GaussianBIC = getattr(importlib.import_module(f"extbnsl.scores.{module}"), own)
+    module, own, _ = SCORES[name]
+    score: Titled = getattr(importlib.import_module(f"extbnsl.scores.{module}"), own)
     if ess is None:
         return score
     if score.ess is None:
@@ -106,13 +118,21 @@ def score_named(name: str, ess: float | None = None) -> "Known | GaussianBIC":
 
 
 def score_of(claim: Claim) -> Known:
-    """The score of a claim about discrete data; InputError for that of continuous data."""
+    """The score of a claim about data of states; InputError for that of another kind of data."""
+    check_kind(STATES, claim)
     score = score_claimed(claim)
-    if not isinstance(score, Known):
-        raise InputError(f"score: {score.name!r} is for columns of numbers, and states are given; take another score.")
+    assert isinstance(score, Known), "it is of states"
     return score
 
 
-def is_of_numbers(score: str) -> bool:
-    """Whether the score of that name is of continuous data."""
-    return score == OF_NUMBERS
+def kind_of(score: str) -> str:
+    """The kind of data that the score of this name is of; states for a name that no score has."""
+    return next((kind for name, (_, _, kind) in SCORES.items() if name == score), STATES)
+
+
+def check_kind(kind: str, claim: Claim) -> None:
+    """Raise InputError if there is no such score, it has no ess and one is given, or it is of another kind of data."""
+    name = score_claimed(claim).name
+    if (wanted := kind_of(name)) != kind:
+        fit = "another score" if kind == STATES else " or ".join(named_of(kind))
+        raise InputError(f"score: {name!r} is for {KIND_WORDS[wanted]}, and {kind} are given; take {fit}.")

@@ -80,13 +80,18 @@ def penalty_of(parameter: float, arity: int, configurations: float) -> float:
 
 
 @dataclass(frozen=True)
-class ParameterScore(Score):
-    """cost(X | P) = N H(X | P) + parameter(N) (r_X - 1) prod of r_Y over Y in P, in nats.
+class PenalisedScore(Titled):
+    """A score of misfit and a price for each free parameter, of any kind of data.
 
-    parameter: what a free parameter costs, given the number of records; not negative.
+    parameter: what one costs, in nats, given the number of records; not negative.
     """
 
     parameter: Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class ParameterScore(Score, PenalisedScore):
+    """cost(X | P) = N H(X | P) + parameter(N) (r_X - 1) prod of r_Y over Y in P, in nats."""
 
     def least(self, cells: "Cells", floor: float) -> float:
         """See `Score.least`: the misfit never falls below the floor, and the penalty never falls with more parents."""

@@ -20,7 +20,7 @@ from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirect
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.core.figures import format_size, in_full
 from extbnsl.core.sentences import Mention
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data, Dataset
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.files.journal import Journal, read_lines
 from extbnsl.files.manifest import BOOTSTRAP
@@ -31,7 +31,7 @@ from extbnsl.machine.budgets import MINIMUM_MEMORY
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.constraints import constraints_of
-from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
@@ -153,7 +153,7 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
         taken_at(asked.place, dataset.names, scope.bootstrap) as taken,
     ):
         run.commits.commit()
-        if isinstance(dataset, Numbers):
+        if not isinstance(dataset, Dataset):  # those of states have the states of the data
             _check_all(dataset, asked, run.context, taken.left(scope.bootstrap))
         survivors = find_survivors(dataset, claim, run.context, run.commits, priced=True)
         solution, stopped = solved(survivors, run.context, run.commits)
@@ -179,15 +179,15 @@ def check_resampled(kind: type, methods: Any) -> None:
         raise InputError("bootstrap: the published methods solve no resamples; leave ", *either, " out.")
 
 
-def _check_all(numbers: Numbers, asked: Request, context: Context, left: list[int]) -> None:
-    """Raise InputError if no Gaussian fits one of the resamples that are left; O(N n^2) each. Ends early when it is
-    time to stop."""
-    resampling, constraints = resampling_of(numbers), constraints_of(asked.claim, numbers.names)
+def _check_all(data: Data, asked: Request, context: Context, left: list[int]) -> None:
+    """Raise InputError if one of the resamples that are left has columns that the score cannot have; O(N n^2) each.
+    Ends early when it is time to stop."""
+    resampling, constraints = resampling_of(data), constraints_of(asked.claim, data.names)
     for number in left:
         if context.workers.stop() is not None:
             return
         try:
-            standardised(cast(Numbers, resampling.drawn(context.methods.seed, number))).check(constraints)
+            source_of(resampling.drawn(context.methods.seed, number), asked.claim, constraints)
         except InputError as error:
             what = f"bootstrap: resample {number} cannot be solved, though the data can. "
             raise InputError(what, error.sentence) from error

@@ -75,7 +75,7 @@ def estimate(
 
     with temporary_store(asked.place.scratch_dir) as store, Workers(granted.threads, stop) as workers:
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
-        tell(asked.problem, observe)
+        tell(asked.problem, asked.claim, observe)
         context = Context(workers, stages, granted.memory, asked.methods, store, shelf)
         began, computed = clock(), cpu_clock()
         found = _estimated(asked, granted, counted, Deadline.after(effort, cpu_clock), context)

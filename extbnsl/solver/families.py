@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data
 from extbnsl.machine.heap import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
-from extbnsl.parents.exhaustive.source import check_kind
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
 from extbnsl.parents.pruning import prune
@@ -70,12 +70,7 @@ def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
     if isinstance(problem, LocalScores):
         given_scores(problem, claim)
     else:
-        check_kind(problem, claim)
-        constraints = constraints_of(claim, problem.names)
-        if isinstance(problem, Numbers):
-            from extbnsl.parents.exhaustive.measured import standardised
-
-            standardised(problem).check(constraints)
+        source_of(problem, claim)
 
 
 def all_given(problem: LocalScores, claim: Claim) -> Survivors:

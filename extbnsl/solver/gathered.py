@@ -14,7 +14,7 @@ from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Event, Observer, StageAdvanced
 from extbnsl.core.figures import format_cost, in_full
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data import Data, Dataset
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
@@ -22,6 +22,7 @@ from extbnsl.orders.fitted.search import Fitting, fitting
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.orders.population import DEFAULT
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.explored.explore import (
@@ -46,7 +47,6 @@ from extbnsl.solver.chained import choices_of, joint_misfit, shared_bound
 from extbnsl.solver.families import size_of
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
 from extbnsl.solver.opening import Opened
-from extbnsl.solver.outcome import bounds_of_children
 
 SURE = 0.15  # of a size that is done before its time is extrapolated: its first steps are shorter than the others
 LEAST = 0.05  # of the time, that it takes until then at least
@@ -322,8 +322,7 @@ def _explored(dataset: Data, setting: Exploration, run: ApproximateRun) -> Seque
 def _room(dataset: Data, setting: Exploration, granted: Granted) -> int:
     """Bytes for what the threads work on, and as many for the families; BudgetError if they do not do."""
     n, threads = dataset.variables, granted.threads
-    of_records = dataset.values if isinstance(dataset, Numbers) else dataset.codes
-    data = of_records.nbytes + setting.data.nbytes
+    data = dataset.records * dataset.record_bytes + setting.data.nbytes
     needed = max(n * FAMILY_BYTES, threads * max(thread_bytes(setting.data), n * n // 8))
     room = (granted.memory - data) // 2
     if room < needed:
@@ -349,7 +348,7 @@ def _floors(dataset: Data, setting: Exploration, run: ApproximateRun, workers: W
     """What a family of each child costs at least, as good as a small share of the time affords."""
     estimated = FLOOR_SECONDS * dataset.records * dataset.variables / workers.threads
     if setting.exact is None and estimated <= FLOORS * Deadline(run.commits.standing.times.end).remaining():
-        return bounds_of_children(dataset, run.asked.claim, workers)
+        return source_of(dataset, run.asked.claim).least_costs(workers)
     return _poor_floors(setting)
 
 

@@ -23,7 +23,7 @@ from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
-from extbnsl.parents.exhaustive.source import cost_without_arcs
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
@@ -247,6 +247,6 @@ def _counted(run: RankingRun, slack: float) -> Survivors:
         standing.slack, standing.survivors = math.inf, all_given(problem, run.asked.claim)
         return standing.survivors
     standing.slack = slack
-    wide = slack + 3.0 * tolerance(cost_without_arcs(problem))
+    wide = slack + 3.0 * tolerance(source_of(problem, run.asked.claim).without_arcs())
     found = counted_families(problem, run.asked.claim, run.context, run.commits, wide)
     return run.commits.keep(found) if found.stopped is None else found

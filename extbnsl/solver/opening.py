@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from extbnsl.core.claims import NO_WORKERS, TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data
 from extbnsl.files.arrays import StoredFile, load_compression
 from extbnsl.files.manifest import SOLVE, RunState, Spent, believed, recover
 from extbnsl.files.shelf import Shelf
@@ -18,6 +18,7 @@ from extbnsl.files.store import Store, new_scratch, temporary_store
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, Workers
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.proof.commits import Checkpoints, Record
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
@@ -159,7 +160,7 @@ def opened(
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
         made = commits(standing, context, record)
         observer(Begun())
-        tell(problem, observer)
+        tell(problem, asked.claim, observer)
         yield Opened(asked, granted, deadline, context, made, stop)
 
 
@@ -180,19 +181,17 @@ def _or_without(hands: "Hands | None", stop: StopSignal) -> StopSignal:
     return stop if hands is None else lambda: stop() or (NO_WORKERS if hands.nobody else None)
 
 
-def tell(problem: Data | LocalScores, observer: Observer) -> None:
+def tell(problem: Data | LocalScores, claim: Claim, observer: Observer) -> None:
     """Tell the observer what the user should know of the problem, and if compiled code cannot be kept."""
-    for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
+    for message in (*warnings_of(problem, claim), *filter(None, [cache_warning()])):
         observer(Warned(message))
 
 
-def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
+def warnings_of(problem: Data | LocalScores, claim: Claim) -> tuple[str, ...]:
     """What the user should know of the input."""
-    if not isinstance(problem, Numbers):
-        return problem.warnings if isinstance(problem, Data) else ()
-    from extbnsl.parents.exhaustive.measured import standardised
-
-    return (*problem.warnings, *standardised(problem).warnings())
+    if not isinstance(problem, Data):
+        return ()
+    return (*problem.warnings, *source_of(problem, claim).warnings())
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from extbnsl.core.figures import in_full
 from extbnsl.data import Data
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.ordered.choosing import (
     STAGE,
     Choice,
@@ -24,7 +25,7 @@ from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN
 from extbnsl.proof.commits import Commits
 from extbnsl.results.result import Result
 from extbnsl.solver.opening import Request, opened
-from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, result_of
+from extbnsl.solver.outcome import FoundNetwork, result_of
 
 
 def order_network(
@@ -51,7 +52,7 @@ def order_network(
     problem = order_problem(data, order, claim, asked.methods, search)
     with opened(asked, Commits, observer=observer, stop=stop, kept=False) as run:
         workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
-        lower_bound = math.fsum(bounds_of_children(data, claim, workers))
+        lower_bound = math.fsum(source_of(data, claim).least_costs(workers))
         with stages.stage(STAGE, f"{in_full(data.variables, 'variable')} under an order") as summary:
             if problem.methods.method == ENUMERATION:
                 choices, stopped = enumerate_parents(problem, claim, workers, memory, observer)

@@ -2,7 +2,6 @@
 certificate.
 """
 
-import contextlib
 import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,11 @@ import numpy as np
 from extbnsl.core.claims import HEURISTIC, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import VerificationError
 from extbnsl.core.events import Warned
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data
 from extbnsl.kernels.varsets import add, pack, unpack
-from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.arcs import costs_in
+from extbnsl.networks.kinds import number_of_parameters
 from extbnsl.networks.network import Network
-from extbnsl.networks.parameters import number_of_parameters
-from extbnsl.parents.charged import most_saved
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
@@ -27,7 +24,7 @@ from extbnsl.proof.pieces import Part
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.scores.known import parameter_price, score_claimed, score_of
+from extbnsl.scores.known import score_claimed
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.opening import Opened, warnings_of
 from extbnsl.verify.certificate import MOST_UNITS, Certificate, CertifiedComponent, floor_units
@@ -46,26 +43,6 @@ class FoundNetwork:
     order: tuple[int, ...]
     cost: float
     lower_bound: float
-
-
-def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float]:
-    """What a family of each child costs at least, whatever the order, in nats: the misfit that all other variables
-    leave, and the penalty of no parents. A stop leaves zero of the misfit of states. Some ten ns per record and
-    variable."""
-    if isinstance(data, Numbers):
-        from extbnsl.parents.exhaustive.measured import standardised
-
-        own = standardised(data).least_costs(parameter_price(claim, data.records))
-        return (np.array(own) - most_saved(claim, data.names)).tolist()
-    from extbnsl.parents.exhaustive.source import source_of
-    from extbnsl.scores.cells import cells_of
-
-    score, floors, source = score_of(claim), np.zeros(data.variables), source_of(data, claim)
-    if source.order.size:
-        with contextlib.suppress(Stopped):
-            floors[source.order] = source.with_floors(source.problem(0.0), workers).floors
-    own = [score.least(cells_of(data, child), floor) for child, floor in enumerate(floors.tolist())]
-    return (np.array(own) - most_saved(claim, data.names)).tolist()
 
 
 def claim_on(problem: Data | LocalScores, claim: Claim) -> Claim:
@@ -98,7 +75,7 @@ def result_of(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, st
             "stages": stages.seconds,
         },
         options={},
-        warnings=(*warnings_of(problem), *of_outputs),
+        warnings=(*warnings_of(problem, claim), *of_outputs),
         local_scores=scores,
         digest=problem.fingerprint,
         dataset=dataset,

@@ -64,7 +64,6 @@ from extbnsl.verify.families import (
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.rescoring import (
     MOST_STATES,
-    PARAMETER_COSTS,
     Scored,
     log_regret,
     log_regrets_by_states,
@@ -76,7 +75,7 @@ from extbnsl.verify.set_frames import Searched, counter_of, new_frames, new_spac
 from extbnsl.verify.set_search import search_sets
 
 KINDS = {
-    **dict.fromkeys(PARAMETER_COSTS, set_frames.MISFIT),
+    **dict.fromkeys(("mdl", "aic"), set_frames.MISFIT),
     "bdeu": set_frames.SPREAD,
     "bds": set_frames.OCCURRING,
     "k2": set_frames.FIXED,

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
@@ -373,6 +374,7 @@ def _scored(
     """The same by what the score says alone; leads: by how much a subset must beat a family, in nats."""
     if isinstance(problem, LocalScores):
         return ListedFamilies(problem, demands)
-    if isinstance(problem, Numbers):
-        return families_by_regressions(problem, claim, demands, workers, leads)
-    return families_of_data(problem, claim, demands, workers, leads)
+    return _FAMILIES[problem.kind](problem, claim, demands, workers, leads)
+
+
+_FAMILIES: dict[str, Callable[..., FamilySource]] = {STATES: families_of_data, NUMBERS: families_by_regressions}

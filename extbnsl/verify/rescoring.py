@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Data, Dataset, Numbers
@@ -25,12 +26,17 @@ MOST_STATES = 10**6  # of a family by qNML: in one of more, hardly any two recor
 PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
     "mdl": lambda records: math.log(records) / 2,
     "aic": lambda records: 1.0,
+    "gaussian-bic": lambda records: math.log(records) / 2,
 }
 SINGULAR = 1e-10 * (1.0 - 1e-6)  # see `least_shares`; the solver's limit, less what rounding may do to either
 NOTHING = 1e-150  # a singular value of columns of norm 1
 WITH_ESS = ("bdeu", "bds")
-GAUSSIAN = "gaussian-bic"  # of columns of numbers
-KNOWN = (*PARAMETER_COSTS, *WITH_ESS, "k2", "fnml", "qnml", GAUSSIAN)
+# By kind of data the scores that it is scored by here.
+OF_KINDS: Mapping[str, tuple[str, ...]] = {
+    STATES: ("mdl", "aic", *WITH_ESS, "k2", "fnml", "qnml"),
+    NUMBERS: ("gaussian-bic",),
+}
+KNOWN = tuple(score for own in OF_KINDS.values() for score in own)
 
 
 class Scored(Protocol):
@@ -87,18 +93,16 @@ def family_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...
 
 def parameter_cost(claim: Scored, records: int) -> float:
     """What a free parameter costs, in nats."""
-    if claim.penalty is not None:
-        return claim.penalty
-    return math.log(records) / 2 if claim.score == GAUSSIAN else PARAMETER_COSTS[claim.score](records)
+    return PARAMETER_COSTS[claim.score](records) if claim.penalty is None else claim.penalty
 
 
 def scored_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored) -> float:
     """The same without what arcs cost besides."""
     score, ess = claim.score, claim.ess
-    if isinstance(problem, Numbers):
-        return _regressed(problem, child, parents, parameter_cost(claim, problem.records))
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
+    if not isinstance(problem, Dataset):
+        return _COSTS[problem.kind](problem, child, parents, claim)
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
     if states * arity > MOST_PARAMETERS:
         return math.inf
@@ -137,8 +141,8 @@ def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / ((turned / np.maximum(values, NOTHING)[:, None]) ** 2).sum(axis=0))
 
 
-def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], price: float) -> float:
-    """The Gaussian BIC of one family, with this price of a parameter."""
+def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Scored) -> float:
+    """The Gaussian BIC of one family."""
     records, (columns, units) = numbers.records, _in_units(numbers, (child, *parents))
     if not (units > 0.0).all():
         return math.inf
@@ -147,7 +151,7 @@ def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], price: fl
         raise VerificationError(
             f"The family of {numbers.names[child]!r} with {others} is singular: no Gaussian fits it."
         )
-    return _of_squares(_left(columns), units[0], records) + price * (len(parents) + 2)
+    return _of_squares(_left(columns), units[0], records) + parameter_cost(claim, records) * (len(parents) + 2)
 
 
 def _in_units(numbers: Numbers, chosen: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -246,15 +250,20 @@ def least_cost(problem: Data | LocalScores, claim: Scored, workers: Workers) -> 
     if isinstance(problem, LocalScores):
         return math.fsum(float(costs.min()) for costs in problem.costs) - saved
     n, records = problem.variables, problem.records
-    if records * n > MOST_CELLS or (isinstance(problem, Numbers) and records * n**3 > MOST_PRODUCTS):
+    if records * n > MOST_CELLS:
         return -math.inf
-    if isinstance(problem, Numbers):
-        return math.fsum(_left_of_regressions(problem, parameter_cost(claim, records), workers)) - saved
+    if not isinstance(problem, Dataset):
+        return math.fsum(_LEFT[problem.kind](problem, claim, workers)) - saved
     return math.fsum(_left_of_counts(problem, claim, workers)) - saved
 
 
-def _left_of_regressions(numbers: Numbers, price: float, workers: Workers) -> Iterator[float]:
-    """What all others leave of each column, or families that are not singular, without the price of parents."""
+def _left_of_regressions(numbers: Numbers, claim: Scored, workers: Workers) -> Iterator[float]:
+    """What all others leave of each column, or families that are not singular, without the price of parents; minus
+    infinity where that takes too much."""
+    if numbers.records * numbers.variables**3 > MOST_PRODUCTS:
+        yield -math.inf
+        return
+    price = parameter_cost(claim, numbers.records)
     for child in range(numbers.variables):
         workers.check()
         others = tuple(v for v in range(numbers.variables) if v != child)
@@ -297,3 +306,12 @@ def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64],
         in_cell, in_others = (np.bincount(own, weights)[own] for own in (cells, others))
         yield -math.fsum((weights * np.log(in_cell / in_others)).tolist())
         before = _numbered(np.column_stack([before, column]))
+
+
+# By kind of data but states: what a family costs, and what all other variables leave of each.
+_COSTS: Mapping[str, Callable[[Any, int, tuple[int, ...], Scored], float]] = {
+    NUMBERS: _regressed,
+}
+_LEFT: Mapping[str, Callable[[Any, Scored, Workers], Iterator[float]]] = {
+    NUMBERS: _left_of_regressions,
+}

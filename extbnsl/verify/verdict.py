@@ -10,12 +10,12 @@ from typing import Any
 from extbnsl.core.claims import OPTIMAL, STATUSES, tolerance
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import in_full
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, check_format, read_claims
-from extbnsl.verify.rescoring import GAUSSIAN, KNOWN, PARAMETER_COSTS, WITH_ESS, family_costs
+from extbnsl.verify.rescoring import KNOWN, OF_KINDS, PARAMETER_COSTS, WITH_ESS, family_costs
 
 ROUNDED = 1.01  # a bound is the cost less the tolerance, but of the cost as the solver counted it
 
@@ -60,19 +60,20 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
 def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
     """Raise InputError unless the problem can tell the score of the result."""
     if isinstance(problem, Data):
-        if (claim.score == GAUSSIAN) != isinstance(problem, Numbers):
-            kind = "numbers" if isinstance(problem, Numbers) else "states"
-            raise InputError(f"The result has the score {claim.score!r}, and {problem.source} was read as {kind}.")
         if claim.score not in KNOWN:
             raise InputError(
                 f"The result has the score {claim.score!r}, which data cannot verify: use the file of its scores."
+            )
+        if claim.score not in OF_KINDS[problem.kind]:
+            raise InputError(
+                f"The result has the score {claim.score!r}, and {problem.source} was read as {problem.kind}."
             )
         if (claim.ess is None) == (claim.score in WITH_ESS):
             raise InputError(
                 f"The 'ess' of the result is {claim.ess!r}, which does not go with the score {claim.score!r}: give the "
                 "result.json of a run."
             )
-        if claim.score not in (*PARAMETER_COSTS, GAUSSIAN) and (claim.penalty, claim.gamma) != (None, None):
+        if claim.score not in PARAMETER_COSTS and (claim.penalty, claim.gamma) != (None, None):
             raise InputError(
                 f"The result has a penalty of parameters, which does not go with the score {claim.score!r}: give the "
                 "result.json of a run."

@@ -10,8 +10,9 @@ from patching import sized
 
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError
+from extbnsl.networks.kinds import number_of_parameters
 from extbnsl.networks.network import Network
-from extbnsl.networks.parameters import entries_of_tables, fit, number_of_parameters
+from extbnsl.networks.parameters import entries_of_tables, fit
 from extbnsl.results import outputs
 
 ASIA = Path(__file__).parents[2] / "examples" / "asia.csv"

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.claims import ALIASES
+from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.gaussian import GaussianBIC
-from extbnsl.scores.known import CHOICES, NAMES, WITH_ESS, is_of_numbers, score_named, score_of
+from extbnsl.scores.known import CHOICES, NAMES, WITH_ESS, kind_of, score_named, score_of
 from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
 from extbnsl.scores.score import DEFAULT_ESS, penalty_of
 
@@ -29,7 +30,7 @@ def cells_of(dataset, child, parents):
 
 
 def test_every_score_of_states_is_tested():
-    states = {ALIASES.get(name, name) for name in NAMES if not is_of_numbers(name)}
+    states = {ALIASES.get(name, name) for name in NAMES if kind_of(name) == STATES}
     assert {name.partition(":")[0] for name in EVERY_SCORE} == states, "add it in tests/cases.py and tests/naive.py"
 
 
@@ -68,7 +69,7 @@ def test_each_word_leads_to_its_score():
         score = score_named(word)
         assert score.name == ALIASES.get(word, word)
         assert score.ess == (DEFAULT_ESS if word in WITH_ESS else None)
-        assert isinstance(score, GaussianBIC) == is_of_numbers(word)
+        assert isinstance(score, GaussianBIC) == (kind_of(word) == NUMBERS)
     assert set(ALIASES) <= set(NAMES)
     assert f"minus {score_named('mdl').maximised})" in CHOICES
 

@@ -15,12 +15,12 @@ from extbnsl.core.events import IncumbentFound
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import SELECTIONS, Effort, exploration, explored_families
 from extbnsl.solver import chained, gathered
 from extbnsl.solver.chained import choices_of, joint_misfit, shared_bound
 from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.outcome import bounds_of_children
 
 ROOM = 1 << 28
 SCORES = ("mdl", "bdeu", "qnml", "aic", "bds", "k2", "fnml")
@@ -46,7 +46,11 @@ def explored(dataset, effort, claim, small=0.5, selection="independence"):
     """What an exploration knows of each child, what its families cost at least, and the exploration."""
     problem = exploration(dataset, selection, claim, small)
     with Workers(1) as workers:
-        return explored_families(problem, effort, workers, ROOM), bounds_of_children(dataset, claim, workers), problem
+        return (
+            explored_families(problem, effort, workers, ROOM),
+            source_of(dataset, claim).least_costs(workers),
+            problem,
+        )
 
 
 def bound_of(dataset, effort, claim, seconds=1.0):

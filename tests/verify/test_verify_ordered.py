@@ -12,8 +12,8 @@ from patching import sized
 
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.solver.outcome import bounds_of_children
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.rescoring import least_cost
 from extbnsl.verify.statement import verify_order
@@ -100,7 +100,7 @@ def least_of(problem, score):
     """The least cost, and what the solver begins with."""
     claim = claim_by(score)
     with Workers(1) as workers:
-        return least_cost(problem, claim, workers), sum(bounds_of_children(problem, claim, workers))
+        return least_cost(problem, claim, workers), sum(source_of(problem, claim).least_costs(workers))
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)

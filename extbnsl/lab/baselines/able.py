@@ -6,7 +6,7 @@ from typing import Any
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.data import Dataset, Numbers
+from extbnsl.data import Dataset
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.external import by_data, by_scores
 from extbnsl.lab.baselines.external.task import Dialogue
@@ -20,8 +20,8 @@ DIALOGUES: dict[str, Dialogue] = {**by_scores.DIALOGUES, **by_data.DIALOGUES}
 
 def refusals(methods: Any, scope: Any, claim: Claim, kind: type, here: bool = True) -> Iterator[InputError]:
     """Why these methods cannot answer what is asked of a problem of this kind, each reason as an error; none if they
-    can, unless the data forbid it. kind: Dataset, Numbers or LocalScores. here: whether the program of a method must be
-    on this machine."""
+    can, unless the data forbid it. kind: LocalScores, or the class of the data. here: whether the program of a method
+    must be on this machine."""
     if isinstance(scope, Resamples):
         from extbnsl.solver.bootstrap import check_resampled
 
@@ -57,10 +57,10 @@ def _of_program(method: str, scope: Any, claim: Claim, kind: type) -> Iterator[I
     """Of a network by somebody else's program that takes data; other methods can do everything."""
     if method not in EXTERNAL or (scores := DIALOGUES[method].scores) is None:
         return
-    if kind is Numbers:
-        yield InputError(f"method: {method!r} learns from states, and numbers are given; take another.")
-    elif kind is LocalScores:
+    if kind is LocalScores:
         yield InputError(f"method: {method!r} learns from data, and local scores are given; take another.")
+    elif kind is not Dataset:
+        yield InputError(f"method: {method!r} learns from states, and numbers are given; take another.")
     elif claim.score not in scores:
         known = " or ".join(map(repr, scores))
         yield InputError(f"score: the method {method!r} has {known} alone, not {claim.score!r}.")

@@ -42,7 +42,7 @@ from extbnsl.kernels.varsets import WORD_BITS, members
 from extbnsl.lab.baselines.completions import Completions
 from extbnsl.lab.parent_limits.needed import needed_scores
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
-from extbnsl.parents.exhaustive.source import cost_without_arcs
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
@@ -132,7 +132,7 @@ def needed_families_within(
     paper has all families with as many parents as its theorems leave, which are many more; A* never takes those out
     that this list lacks. Raises Stopped.
     """
-    wide = slack + 3.0 * tolerance(cost_without_arcs(data))
+    wide = slack + 3.0 * tolerance(source_of(data, claim).without_arcs())
     with Workers(1, stop) as workers:
         found = surviving_families(data, claim, Means(workers, Shelf(MEMORY, Store(Path(), 0)), ignore), slack=wide)
         if found.stopped is not None:

@@ -20,6 +20,7 @@ from extbnsl.lab.baselines.methods import BASELINES, EXTERNAL, BaselineMethods
 from extbnsl.lab.baselines.outcome import STAGE, Find, Outcome, network_of
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
@@ -28,7 +29,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors, given_scores
 from extbnsl.solver.opening import Opened, Request, opened
-from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, claim_on, result_of
+from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
 
 
 class Solved(NamedTuple):
@@ -153,7 +154,7 @@ def _known_before(run: Opened[Commits], families: bool) -> _Known:
     if not families:
         assert isinstance(problem, Dataset), "programs that take no scores take data"
         empty = Network(problem.names, ((),) * problem.variables)
-        bound = math.fsum(bounds_of_children(problem, claim, context.workers))
+        bound = math.fsum(source_of(problem, claim).least_costs(context.workers))
         return _Known(empty, None, bound, context.workers.stop())
     survivors = find_survivors(problem, claim, context, run.commits)
     network, least = network_of(survivors.scores).network, survivors.least

@@ -14,18 +14,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.sentences import Mention, Sentence, dropped
 from extbnsl.data import Numbers
 from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
-from extbnsl.machine.workers import unhalted
+from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, least_left, moments, unexplained
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
+from extbnsl.scores.known import parameter_price
 from extbnsl.scores.local import in_order
 
 PART = 1e-4  # of its standard deviation: what a column contributes to one that it determines, at least
@@ -244,6 +246,25 @@ class Measured(Source):
 
     columns: Standardised
     price: float
+
+    @classmethod
+    def of(cls, data: Numbers, claim: Claim, constraints: Constraints) -> "Measured":
+        """The source of data with the score of a claim."""
+        price = parameter_price(claim, data.records)
+        return cls(data, claim, constraints, np.arange(data.variables), standardised(data), price)
+
+    def check(self) -> None:
+        self.columns.check(self.constraints)
+
+    def warnings(self) -> tuple[str, ...]:
+        return self.columns.warnings()
+
+    def without_arcs(self) -> float:
+        return float(np.abs(self.columns.own).sum())
+
+    def least_costs(self, workers: Workers) -> list[float]:
+        """See `Source`; they are known."""
+        return self.columns.least_costs(self.price)
 
     def problem(self, slack: float) -> CountingProblem:
         columns, constraints = self.columns, self.constraints

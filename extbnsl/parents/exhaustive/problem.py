@@ -123,6 +123,23 @@ class Source(ABC):
         """Whether arcs cost something beside what the enumeration goes by."""
         return False
 
+    def check(self) -> None:
+        """Raise InputError if a family that must be is not allowed."""
+        return
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know of the data, by what the score makes of them."""
+        return ()
+
+    @abstractmethod
+    def without_arcs(self) -> float:
+        """What the data cost at most without any arc but for penalties, in nats; of densities, how far from 0."""
+
+    @abstractmethod
+    def least_costs(self, workers: Workers) -> list[float]:
+        """What a family of each variable costs at least, in nats: the misfit that all other variables leave, and the
+        penalty of no parents. A stop leaves less."""
+
     @abstractmethod
     def problem(self, slack: float) -> CountingProblem:
         """The problem of these variables before anything is known of it: without floors, by the limits of the

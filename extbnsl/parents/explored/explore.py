@@ -3,21 +3,21 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.compiling import clock
+from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.events import Observer, StageAdvanced, ignore
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.charged import most_saved
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Standardised, standardised
-from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.explored.candidates import Candidates, configurations_of, find_candidates, misfit_of
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list, packed
@@ -42,7 +42,7 @@ from extbnsl.parents.explored.selection import (
 )
 from extbnsl.scores.charges import Charges, charges_of
 from extbnsl.scores.gaussian import OWN_PARAMETERS
-from extbnsl.scores.known import parameter_price, score_of
+from extbnsl.scores.known import check_kind, parameter_price, score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
 
 SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
@@ -155,20 +155,33 @@ def exploration(
     The paper's selections have `first` 0. A search over orders is better off with small sets of all kinds: it needs
     families for a child whose best parents come after it.
     """
-    check_kind(dataset, claim)
+    check_kind(dataset.kind, claim)
     constraints = constraints_of(claim, dataset.names)
+    columns, parameter, exact = _COLUMNS[dataset.kind](dataset, claim, constraints)
     charges, saved = charges_of(claim, dataset.names), most_saved(claim, dataset.names)
-    if isinstance(dataset, Numbers):
-        columns = standardised(dataset)
-        columns.check(constraints)
-        parameter = OWN_PARAMETERS * parameter_price(claim, dataset.records)
-        own = correlated_columns(columns)
-        return Exploration(own, selection, parameter, constraints, first, columns, charges, saved)
+    return Exploration(columns, selection, parameter, constraints, first, exact, charges, saved)
+
+
+Explorable = tuple[Columns, float, Standardised | None]  # as an Exploration has them
+
+
+def _columns_of_states(dataset: Dataset, claim: Claim, constraints: Constraints) -> Explorable:
     score = score_of(claim)
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
     most = min(MOST_PARENTS + int(constraints.required.sum(axis=0).max()), int(constraints.limits.max()))
-    own = bit_columns(dataset, score, most)
-    return Exploration(own, selection, parameter, constraints, first, None, charges, saved)
+    return bit_columns(dataset, score, most), parameter, None
+
+
+def _columns_of_numbers(numbers: Numbers, claim: Claim, constraints: Constraints) -> Explorable:
+    columns = standardised(numbers)
+    columns.check(constraints)
+    return correlated_columns(columns), OWN_PARAMETERS * parameter_price(claim, numbers.records), columns
+
+
+_COLUMNS: dict[str, Callable[[Any, Claim, Constraints], Explorable]] = {
+    STATES: _columns_of_states,
+    NUMBERS: _columns_of_numbers,
+}
 
 
 def explored_families(

@@ -22,16 +22,14 @@ from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
-from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_greedily
 from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.counting import mlogm_table
-from extbnsl.scores.gaussian import GaussianBIC
-from extbnsl.scores.known import Known, score_claimed
-from extbnsl.scores.score import ParameterScore, most_parents
+from extbnsl.scores.known import Known, check_kind, score_claimed
+from extbnsl.scores.score import ParameterScore, Titled, most_parents
 
 STAGE = "parents"
 AHEAD = 4  # tasks per thread
@@ -45,7 +43,7 @@ class OrderProblem:
 
     data: Data
     order: tuple[int, ...]
-    score: Known | GaussianBIC
+    score: Titled
     constraints: Constraints
     methods: OrderMethods
     mlogm: NDArray[np.float64]
@@ -54,7 +52,7 @@ class OrderProblem:
     @property
     def dataset(self) -> Dataset:
         """The data of a search child by child, which asks for states."""
-        assert isinstance(self.data, Dataset), "numbers are enumerated"
+        assert isinstance(self.data, Dataset), "others are enumerated"
         return self.data
 
     @property
@@ -86,7 +84,7 @@ def order_problem(
     """The problem, with the method that "auto" is; InputError if there is no such score, or the order is against the
     knowledge. search: that of the method, if it is a published one to compare with."""
     constraints = under_order(constraints_of(claim, data.names), order, data.names)
-    check_kind(data, claim)
+    check_kind(data.kind, claim)
     assert (methods.method == SUZUKI) == (search is not None), "who asks for it brings it"
     chosen, score = methods.for_claim(claim), score_claimed(claim)
     return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records), search)
@@ -239,7 +237,7 @@ def child_table(
 def _without_parents(problem: OrderProblem, place: int) -> Choice:
     """The child at a place of the order without parents, of which nothing is known."""
     child = problem.order[place]
-    assert not isinstance(problem.score, GaussianBIC), "numbers are enumerated"
+    assert isinstance(problem.score, Known), "others are enumerated"
     return Choice(child, (), problem.score.cost(cells_of(problem.dataset, child)), 0, False, None)
 
 

@@ -1,24 +1,25 @@
 """What answers for a network about records that come after `fit`: of states, or of numbers."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
-from extbnsl.core.data_options import DataOptions, Texts
+from extbnsl.core.data_options import NUMBERS, STATES, DataOptions, Texts
 from extbnsl.core.errors import InputError
-from extbnsl.data import Dataset, measured, prepare
+from extbnsl.data import Dataset, Numbers, measured, prepare
 from extbnsl.data.alike import advice_for_new_records, encoded_alike
 from extbnsl.data.column import States, clean_name, listed
 from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import PART, Given, as_they_were, given
 from extbnsl.data.values import kind_of
 from extbnsl.networks import gaussian
-from extbnsl.networks.gaussian import Regression, conditioned, log_densities_observed
+from extbnsl.networks.gaussian import Regression, conditioned, log_densities_observed, regressions
 from extbnsl.networks.inference import Tables, log_likelihoods_observed, marginals
 from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import by_observed, sampled
@@ -100,8 +101,32 @@ def pandas_frame(data: Any, index: Any = None, columns: Any = None) -> Any:
     return pandas.DataFrame(data, index=index, columns=columns)
 
 
+class Answers(ABC):
+    """What answers for a network of some kind of data."""
+
+    network: Network
+    reader: Reader
+
+    def with_limits(self, smoothing: float, memory: int | None) -> Self:
+        """The same with this equivalent sample size of the prior of tables, and this budget in bytes, if these make a
+        difference."""
+        return self
+
+    @abstractmethod
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The log-likelihood, or log-density, of what is observed of each record in X."""
+
+    @abstractmethod
+    def predict(self, X: Any, target: int) -> NDArray[Any]:
+        """The most probable state of the variable `target`, or its mean, in each record of X."""
+
+    @abstractmethod
+    def sample(self, records: int, random: np.random.Generator) -> Any:
+        """So many records drawn from the network, as X was."""
+
+
 @dataclass(frozen=True, eq=False)
-class StateAnswers:
+class StateAnswers(Answers):
     """The answers of a network of states.
 
     dataset: what it was learned from; raw: the first of these records with nothing cut. values: those of each variable
@@ -114,8 +139,11 @@ class StateAnswers:
     raw: Dataset
     values: Mapping[str, NDArray[Any]]
     reader: Reader
-    smoothing: float
-    memory: int | None
+    smoothing: float = 0.0
+    memory: int | None = None
+
+    def with_limits(self, smoothing: float, memory: int | None) -> Self:
+        return replace(self, smoothing=smoothing, memory=memory)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood of what is observed of each record in X."""
@@ -161,13 +189,14 @@ class StateAnswers:
         return codes, lacking
 
 
-def states_read(data: Given, options: Mapping[str, Any]) -> tuple[Dataset, Dataset]:
-    """The data set that X is by the options of `fit`, and the first of its records with nothing cut."""
-    dataset = data.made(prepare, DataOptions(**options))
-    if options["discretise"] is None:
-        return dataset, dataset
-    as_it_is = DataOptions(**dict(options) | {"discretise": None, "discrete": "all"})
-    return dataset, next(data.parts()).made(prepare, as_it_is)
+def _of_states(
+    network: Network, dataset: Dataset, data: Given, options: Mapping[str, Any], reader: Reader
+) -> StateAnswers:
+    raw = dataset
+    if options["discretise"] is not None:
+        as_it_is = DataOptions(**dict(options) | {"discretise": None, "discrete": "all"})
+        raw = next(data.parts()).made(prepare, as_it_is)
+    return StateAnswers(network, dataset, raw, values_read(data, dataset), reader)
 
 
 def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:
@@ -177,7 +206,7 @@ def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberAnswers:
+class NumberAnswers(Answers):
     """The answers of a Gaussian network with the regression of each variable."""
 
     network: Network
@@ -211,6 +240,19 @@ class NumberAnswers:
             numbers, lacking[:, at] = self.reader.records(data, measured, "0")
             values[:, at] = numbers.values
         return values, lacking
+
+
+def _of_numbers(
+    network: Network, numbers: Numbers, data: Given, options: Mapping[str, Any], reader: Reader
+) -> NumberAnswers:
+    return NumberAnswers(network, regressions(network, numbers), reader)
+
+
+# By kind of data what answers for a network of it, given X of `fit`, the options by which it was read, and a reader.
+ANSWERS: dict[str, Callable[[Network, Any, Given, Mapping[str, Any], Reader], Answers]] = {
+    STATES: _of_states,
+    NUMBERS: _of_numbers,
+}
 
 
 def _decisive(

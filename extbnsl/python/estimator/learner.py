@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,34 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import check_whole, plain
-from extbnsl.core.data_options import DataOptions, Texts
+from extbnsl.core.data_options import STATES, DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.keywords import described, keywords, without
 from extbnsl.core.options import made_of
-from extbnsl.data import Data, measured
+from extbnsl.data import KINDS, Data
 from extbnsl.data.given import Given
 from extbnsl.data.treatment import declared_states
 from extbnsl.machine.budgets import Budgets
-from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.python.api import BUDGETS, PLACE, QUESTION, SEED, TABLE, TELLING, learn
 from extbnsl.python.estimator.answers import (
-    NumberAnswers,
+    ANSWERS,
+    Answers,
     Reader,
     StateAnswers,
     pandas_frame,
     records_of,
-    states_read,
-    values_read,
 )
 from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
-from extbnsl.scores.known import is_of_numbers
+from extbnsl.scores.known import kind_of
 
 if TYPE_CHECKING:
     from extbnsl.results.result import Result
 
 
-Answers = StateAnswers | NumberAnswers
 TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise", "states")}  # of the columns of X
 LEARNING = without(QUESTION, "score") | without(BUDGETS, "hands") | without(PLACE, "compress") | SEED
 
@@ -329,7 +325,7 @@ class BayesianNetworkLearner:
         """What scikit-learn should know: a set of records without a target, of categories or of numbers."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        categorical = not is_of_numbers(self.scoring_method)
+        categorical = kind_of(self.scoring_method) == STATES
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
@@ -341,14 +337,12 @@ class BayesianNetworkLearner:
         options = {name: getattr(self, name) for name in TREATING}
         states = declared_states(self.states)
         reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, states, type(self).__name__)
-        if is_of_numbers(self.scoring_method):
-            numbers = data.made(measured, DataOptions(**options))
-            result = self._learn(numbers)
-            return result, NumberAnswers(result.network, regressions(result.network, numbers), reader)
-        dataset, raw = states_read(data, options)
-        result = self._learn(dataset)
-        values = values_read(data, dataset)
-        return result, StateAnswers(result.network, dataset, raw, values, reader, self._smoothing(), self._memory())
+        kind = kind_of(self.scoring_method)
+        made = data.made(KINDS[kind].make, DataOptions(**options))
+        result = self._learn(made)
+        return result, ANSWERS[kind](result.network, made, data, options, reader).with_limits(
+            self._smoothing(), self._memory()
+        )
 
     def _learn(self, data: Data) -> "Result":
         options = {name: getattr(self, name) for name in (*LEARNING, *TELLING, "method", "bootstrap")}
@@ -363,13 +357,13 @@ class BayesianNetworkLearner:
     def _ask(self, wanted: str) -> Answers:
         """What answers, with the smoothing and the memory of now."""
         self._fitted(wanted)
-        answers, smoothing, memory = self._answers, self._smoothing(), self._memory()
-        return replace(answers, smoothing=smoothing, memory=memory) if isinstance(answers, StateAnswers) else answers
+        return self._answers.with_limits(self._smoothing(), self._memory())
 
     def _need_states(self, wanted: str) -> None:
         """Raise StatesOnlyError if the network is one of numbers, or would be."""
         answers = getattr(self, "_answers", None)
-        if isinstance(answers, NumberAnswers) or (answers is None and is_of_numbers(self.scoring_method)):
+        of_states = kind_of(self.scoring_method) == STATES if answers is None else isinstance(answers, StateAnswers)
+        if not of_states:
             raise StatesOnlyError(
                 f"{wanted}: the variables of a Gaussian network are numbers and have no states; predict gives the mean "
                 "of a column."

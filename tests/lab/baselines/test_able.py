@@ -5,7 +5,8 @@ import pytest
 
 from extbnsl.cli import main
 from extbnsl.cli.campaign import _unable
-from extbnsl.scores.known import NAMES, is_of_numbers
+from extbnsl.core.data_options import NUMBERS
+from extbnsl.scores.known import NAMES, kind_of
 from extbnsl.solver.methods import PUBLISHED
 
 ASKED = {
@@ -34,7 +35,7 @@ def problems(here):
 def test_what_is_not_refused_is_done(method, known, problems, capsys):
     command, *how = ASKED[method]
     cases = [("scores.jkl", ())]
-    cases += [("numbers.csv" if is_of_numbers(name) else "states.csv", (f"--score={name}",)) for name in NAMES]
+    cases += [("numbers.csv" if kind_of(name) == NUMBERS else "states.csv", (f"--score={name}",)) for name in NAMES]
     outcomes = set()
     for number, (file, score) in enumerate(cases):
         arguments = [command, file, *how, *score, *known]

@@ -1,0 +1,94 @@
+"""What families of data cost, and how many parameters networks have: a function for each kind of data."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import entries_of_tables
+from extbnsl.scores.cells import cells_of
+from extbnsl.scores.charges import charges_of
+from extbnsl.scores.known import parameter_price, score_of
+
+
+class Figures(NamedTuple):
+    """What is known of a family.
+
+    cost: in nats; infinite for a family that is not allowed, since it is singular or of the wrong kind.
+    misfit: minus the largest log-likelihood of the child's column, in nats; None of local scores, and where there is
+        none.
+    parameters: how many free ones it has; None of local scores. infinite if a float does not hold them.
+    """
+
+    cost: float
+    misfit: float | None
+    parameters: float | None
+
+
+FamilyFigures = Callable[[int, tuple[int, ...]], Figures | None]  # of a child and its parents; None: not known
+
+
+def figures_of(data: Data, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
+    """What families cost by a claim, their arcs included; each O(N parents), or O(N log N) for very many joint states,
+    and O(N parents^2) for numbers."""
+    charges, scored = charges_of(claim, data.names), _FIGURES[data.kind](data, claim)
+
+    def charged(child: int, parents: tuple[int, ...]) -> Figures:
+        own = scored(child, parents)
+        return own._replace(cost=own.cost + charges.cost(child, parents))
+
+    return charged if charges else scored
+
+
+def number_of_parameters(network: Network, data: Data) -> int:
+    """How many free parameters a network has; O(variables + arcs)."""
+    return _PARAMETERS[data.kind](network, data)
+
+
+def _figures_of_states(dataset: Dataset, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
+    score = score_of(claim)
+
+    def figures(child: int, parents: tuple[int, ...]) -> Figures:
+        cells = cells_of(dataset, child, parents)
+        parameters = (cells.arity - 1) * cells.configurations
+        return Figures(float(score.cost(cells)), cells.misfit, int(parameters) if parameters < 1e15 else parameters)
+
+    return figures
+
+
+def _figures_of_numbers(numbers: Numbers, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
+    from extbnsl.networks.gaussian import gaussian_cost, is_regular
+    from extbnsl.scores.gaussian import OWN_PARAMETERS
+
+    price = parameter_price(claim, numbers.records)
+
+    def figures(child: int, parents: tuple[int, ...]) -> Figures:
+        parameters = len(parents) + OWN_PARAMETERS
+        if not is_regular(numbers, (*parents, child)):
+            return Figures(math.inf, None, parameters)
+        misfit = gaussian_cost(numbers, child, parents, 0.0)
+        return Figures(misfit + price * parameters, misfit, parameters)
+
+    return figures
+
+
+def _parameters_of_states(network: Network, dataset: Dataset) -> int:
+    entries = entries_of_tables(network, dataset)
+    return sum(each - each // len(states) for each, states in zip(entries, dataset.states, strict=True))
+
+
+def _parameters_of_numbers(network: Network, numbers: Numbers) -> int:
+    return sum(len(parents) + 2 for parents in network.parents)  # the intercept and the variance
+
+
+_FIGURES: dict[str, Callable[[Any, Claim], Callable[[int, tuple[int, ...]], Figures]]] = {
+    STATES: _figures_of_states,
+    NUMBERS: _figures_of_numbers,
+}
+_PARAMETERS: dict[str, Callable[[Network, Any], int]] = {
+    STATES: _parameters_of_states,
+    NUMBERS: _parameters_of_numbers,
+}
