@@ -94,6 +94,7 @@ HOMES = {
     "FIRST_NODES": "lab.baselines.nodes",
     "GRACE": "solver.approximate",
     "HOPELESS_NS": "proof.trials",
+    "JOINED": "parents.exhaustive.by_child",
     "KNOWN_LAYERS": "proof.searching",
     "LARGEST_FILE": "formats.network_reader",
     "LARGEST_TABLES": "formats.tabled",

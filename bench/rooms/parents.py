@@ -26,7 +26,7 @@ from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.children import child_of
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.problem import varying
-from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.source import lattice_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored import explore, misfit, neighbours
@@ -72,14 +72,14 @@ def _interrupted(tiny: bool, claim: Claim = Claim(), level: int = 5) -> None:
 
 def _prepared_for_counting(tiny: bool, claim: Claim = Claim()) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(100, 10_000)
-    source = source_of(dataset, claim)
+    source = lattice_of(dataset, claim)
     with Workers(1) as workers:
         counting = source.with_floors(source.problem(0.0), workers)
         single_parents.with_single_parents(counting, workers, inputs.shelf())
 
 
 def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
-    source = source_of(dataset, claim)
+    source = lattice_of(dataset, claim)
     with Workers(1) as workers:
         counting = source.with_limits(source.with_floors(source.problem(0.0), workers), workers)
         shelf = inputs.shelf()
@@ -91,7 +91,7 @@ def _cells_by_child(tiny: bool) -> None:
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(14, 500)
     order = varying(dataset)
     with Workers(1) as workers:
-        counting = source_of(dataset, BY_CELLS).problem(0.0)
+        counting = lattice_of(dataset, BY_CELLS).problem(0.0)
         means = Means(workers, inputs.shelf(), ignore)
         deque(cells_by_child.judge_between(counting, start_enumeration(order.size), means), maxlen=0)
 
@@ -99,7 +99,7 @@ def _cells_by_child(tiny: bool) -> None:
 def _climbed(tiny: bool) -> None:
     """From 64 parent sets of each child, without cuts."""
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(25, 500)
-    counting, halt = source_of(dataset, Claim("bdeu")).problem(0.0), unhalted()
+    counting, halt = lattice_of(dataset, Claim("bdeu")).problem(0.0), unhalted()
     n, empty = counting.limits.size, (np.zeros((1, 1), np.uint64), np.zeros(1))
     stage = Stage(0, 64, math.inf, math.inf, -math.inf, 0, 0)
     prices = Prices(stage, no_cuts(1), np.zeros(0, np.int64), np.zeros(n), np.zeros(n), np.arange(n))

@@ -12,7 +12,7 @@ from extbnsl.core.events import ignore
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.source import lattice_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores import tallies
@@ -23,7 +23,7 @@ from extbnsl.scores.determinants import Moments, determine, least_left, moments,
 def _count(records: int, states: int, tiny: bool) -> Work:
     """T of the first varsets of four, of few distinct rows or of many."""
     dataset = inputs.dataset(24, 50 if tiny else records, states)
-    table = source_of(dataset, Claim()).problem(0.0).table
+    table = lattice_of(dataset, Claim()).problem(0.0).table
     assert isinstance(table, CountingTable), "its columns are of states"
     n, size, most = table.arities.size, 4, 10 if tiny else 4000
     binomials = binomial_table(n, size)

@@ -17,7 +17,9 @@ from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
-from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
+from extbnsl.parents.exhaustive.children import Found
+from extbnsl.parents.exhaustive.one_by_one import ChildSource
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, LatticeSource, Source
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.charges import Charges, charges_of
 from extbnsl.scores.local import in_order
@@ -35,7 +37,7 @@ def most_saved(claim: Claim, names: Sequence[str]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Charged(Source):
+class _Charged(Source):
     """Data as a source of families whose arcs are charged for.
 
     of: what they cost by the score. step: what its enumeration takes for each arc beside. saved (n,) float64: see
@@ -50,6 +52,9 @@ class Charged(Source):
     @property
     def charged(self) -> bool:
         return True
+
+    def widened(self, slack: float) -> float:
+        return self.of.widened(slack + float(self.saved.max()))
 
     def check(self) -> None:
         """Raise InputError too if an arc is cheaper than none one of whose variables the source does not look at: a
@@ -75,24 +80,8 @@ class Charged(Source):
         saved = self.charges.saved(free_arcs(self.constraints)).tolist()
         return [own - less for own, less in zip(self.of.least_costs(workers), saved, strict=True)]
 
-    def problem(self, slack: float) -> CountingProblem:
-        found = self.of.problem(slack + float(self.saved.max()))
-        return replace(found, step=found.step + self.step)
-
-    def limit(self, problem: CountingProblem, x: int) -> int:
-        return self.of.limit(problem, x)
-
-    def shares(self, x: int, problem: CountingProblem) -> bool:
-        return self.of.shares(x, problem)
-
-    def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
-        return self.of.with_given(problem, parents)
-
     def cost(self, child: int, parents: Sequence[int]) -> float:
         return self.of.cost(child, parents) + self.charges.cost(child, parents)
-
-    def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
-        return self.of.at_least(child, parents, floor)
 
     def shifted(self, child: int, least: float) -> float:
         return self.of.shifted(child, least) - float(self.saved[child])
@@ -104,11 +93,53 @@ class Charged(Source):
         return varsets[kept], costs[kept]
 
 
+@dataclass(frozen=True)
+class ChargedLattice(_Charged, LatticeSource):
+    """Of children that share what is counted."""
+
+    of: LatticeSource
+
+    def problem(self, slack: float) -> CountingProblem:
+        found = self.of.problem(slack)
+        return replace(found, step=found.step + self.step)
+
+    def limit(self, problem: CountingProblem, x: int) -> int:
+        return self.of.limit(problem, x)
+
+    def shares(self, x: int, problem: CountingProblem) -> bool:
+        return self.of.shares(x, problem)
+
+    def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
+        return self.of.with_given(problem, parents)
+
+    def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
+        return self.of.at_least(child, parents, floor)
+
+
+@dataclass(frozen=True)
+class ChargedChildren(_Charged, ChildSource):
+    """Of children that are judged one by one."""
+
+    of: ChildSource
+
+    def least(self, child: int) -> float:
+        """Without charges, as those that it is compared with; `shifted` is the bound."""
+        return self.of.least(child)
+
+    def parts(self, child: int) -> int:
+        return self.of.parts(child)
+
+    def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
+        return self.of.families_of(child, part, slack, halt)
+
+
 def charged(source: Source) -> Source:
     """The source with the charges of its claim, if there are any."""
     charges = charges_of(source.claim, source.data.names)
     if not charges:
         return source
-    step = charges.least if isinstance(source.data, Numbers) else 0.0
+    shares = isinstance(source, LatticeSource)
+    step = charges.least if shares and isinstance(source.data, Numbers) else 0.0
     saved = charges.saved(free_arcs(source.constraints), step)
-    return Charged(source.data, source.claim, source.constraints, source.order, source, charges, step, saved)
+    kind = ChargedLattice if shares else ChargedChildren
+    return kind(source.data, source.claim, source.constraints, source.order, source, charges, step, saved)

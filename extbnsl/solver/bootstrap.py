@@ -153,7 +153,7 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
         taken_at(asked.place, dataset.names, scope.bootstrap) as taken,
     ):
         run.commits.commit()
-        if not isinstance(dataset, Dataset):  # those of states have the states of the data
+        if not isinstance(dataset, Dataset) or claim.knowledge.costs:  # else all that vary may have any parents
             _check_all(dataset, asked, run.context, taken.left(scope.bootstrap))
         survivors = find_survivors(dataset, claim, run.context, run.commits, priced=True)
         solution, stopped = solved(survivors, run.context, run.commits)

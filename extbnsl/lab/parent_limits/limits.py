@@ -45,7 +45,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.source import lattice_of
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.known import score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
@@ -106,7 +106,7 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
     score = check_limited(claim)
     n = dataset.variables
     entropies, gains = np.zeros(n), np.zeros(n)
-    source = source_of(dataset, claim)
+    source = lattice_of(dataset, claim)
     order = source.order
     if order.size:
         counted = source.with_floors(source.problem(0.0), workers)

@@ -28,7 +28,7 @@ A child's search is cut into tasks by its first parents; what is known after som
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.by_level import AHEAD, FINENESS, largest_size, size_judged, size_of_at_most
-from extbnsl.parents.exhaustive.children import Child, child_of
+from extbnsl.parents.exhaustive.children import Child, Found, child_of
 from extbnsl.parents.exhaustive.cutting import Part, cut, share_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
@@ -51,17 +51,6 @@ from extbnsl.scores.score import penalty_of
 ROOM = 4096  # families that a search hands over at a time
 TASK_ROWS = 10_000_000  # rows, times parent sets, that a task has at least: some hundredths of a second
 JOINED = 4  # tasks whose families are merged at a time
-
-
-@dataclass(frozen=True)
-class Found:
-    """What one task found: parent sets (f, w) uint64 and their costs (f,), how many it counted, and the pairs (m, m)
-    uint8 of the child's variables of which one was alive."""
-
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.float64]
-    counted: int
-    pairs: NDArray[np.uint8]
 
 
 def judge_by_child(problem: CountingProblem, found: Enumeration, means: Means) -> Iterator[Enumeration]:

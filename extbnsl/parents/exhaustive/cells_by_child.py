@@ -27,10 +27,10 @@ from extbnsl.kernels.varsets import as_varsets, sizes, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.best_score import as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CROWDED, FULL, OVER, open_root, search_between
-from extbnsl.parents.exhaustive.by_child import Found, check_room, children_judged, parts_judged
+from extbnsl.parents.exhaustive.by_child import check_room, children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
 from extbnsl.parents.exhaustive.cell_frames import COUNTS, CellFrames, CellTask
-from extbnsl.parents.exhaustive.children import Child, child_of
+from extbnsl.parents.exhaustive.children import Child, Found, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.priced.cuts import cuts_of_child

@@ -23,7 +23,7 @@ from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints
-from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, LatticeSource
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, least_left, moments, unexplained
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
@@ -240,7 +240,7 @@ def _collinear(factor: NDArray[np.float64]) -> list[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Measured(Source):
+class Measured(LatticeSource):
     """Continuous data as a source of families; the order has all variables, as they are. price: of a parameter, in
     nats."""
 

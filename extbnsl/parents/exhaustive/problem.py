@@ -19,6 +19,7 @@ from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import Formula
+from extbnsl.scores.local import in_order
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, Score
 
@@ -107,21 +108,13 @@ class Source(ABC):
     """Data with the score of a claim, by its full name, and which families are allowed: what an enumeration begins
     with.
 
-    order (m,) int64: the variables that may have parents or be some, as the problem has them.
-
-    Costs of the enumeration may be others than those of the score, by a constant for each child; `again` and `shifted`
-    give these.
+    order (m,) int64: the variables that may have parents or be some, as the enumeration has them.
     """
 
     data: Data
     claim: Claim
     constraints: Constraints
     order: NDArray[np.int64]
-
-    @property
-    def charged(self) -> bool:
-        """Whether arcs cost something beside what the enumeration goes by."""
-        return False
 
     def check(self) -> None:
         """Raise InputError if a family that must be is not allowed."""
@@ -139,6 +132,37 @@ class Source(ABC):
     def least_costs(self, workers: Workers) -> list[float]:
         """What a family of each variable costs at least, in nats: the misfit that all other variables leave, and the
         penalty of no parents. A stop leaves less."""
+
+    @abstractmethod
+    def cost(self, child: int, parents: Sequence[int]) -> float:
+        """What a family costs, in nats; infinity if it is not allowed."""
+
+    @property
+    def charged(self) -> bool:
+        """Whether arcs cost something beside what the enumeration goes by."""
+        return False
+
+    def widened(self, slack: float) -> float:
+        """The slack of an enumeration that has all families within this one, in nats."""
+        return slack
+
+    def shifted(self, child: int, least: float) -> float:
+        """The lower bound of what families of a child cost, from that of what they cost in the enumeration."""
+        return least
+
+    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
+        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
+        return in_order(*found)
+
+
+@dataclass(frozen=True)
+class LatticeSource(Source):
+    """Data of which the children share what is counted, in a lattice of varsets.
+
+    Costs of the enumeration may be others than those of the score, by a constant for each child; `again` and `shifted`
+    give these.
+    """
 
     @abstractmethod
     def problem(self, slack: float) -> CountingProblem:
@@ -177,21 +201,8 @@ class Source(ABC):
         return replace(problem, floors=np.maximum(0.0, floors - rounding))
 
     @abstractmethod
-    def cost(self, child: int, parents: Sequence[int]) -> float:
-        """What a family costs, in nats."""
-
-    @abstractmethod
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         """What a family of these parents and perhaps more costs at least in the enumeration, given its floor."""
-
-    def shifted(self, child: int, least: float) -> float:
-        """The lower bound of what families of a child cost, from that of what they cost in the enumeration."""
-        return least
-
-    @abstractmethod
-    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
-        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
-        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
 
     def with_limits(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         """The problem with the limits that follow from its floors; Stopped if the workers are."""

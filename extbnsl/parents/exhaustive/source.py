@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import NUMBERS, STATES
@@ -15,17 +14,16 @@ from extbnsl.data import Data, Dataset, Numbers, distinct_rows
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.charged import charged
 from extbnsl.parents.constraints import Constraints, constraints_of
-from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Source, divided, varying
+from extbnsl.parents.exhaustive.problem import CountingProblem, LatticeSource, Source, divided, varying
 from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.known import Known, check_kind, score_of
-from extbnsl.scores.local import in_order
 from extbnsl.scores.score import ParameterScore, most_parents
 
 
 @dataclass(frozen=True)
-class Counted(Source):
+class Counted(LatticeSource):
     """Discrete data, of which the score is this one."""
 
     data: Dataset
@@ -103,10 +101,6 @@ class Counted(Source):
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         return self.score.least(cells_of(self.data, child, parents), floor)
 
-    def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
-        """The families in canonical order; they have their costs."""
-        return in_order(*found)
-
 
 def _measured(data: Numbers, claim: Claim, constraints: Constraints) -> Source:
     from extbnsl.parents.exhaustive.measured import Measured
@@ -127,4 +121,11 @@ def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) 
     check_kind(data.kind, claim)
     source = charged(SOURCES[data.kind](data, claim, constraints or constraints_of(claim, data.names)))
     source.check()
+    return source
+
+
+def lattice_of(data: Data, claim: Claim, constraints: Constraints | None = None) -> LatticeSource:
+    """`source_of` where children share what is counted."""
+    source = source_of(data, claim, constraints)
+    assert isinstance(source, LatticeSource), "children share what is counted"
     return source

@@ -97,8 +97,10 @@ def _enumeration(
         first = len(children) - counters.ahead
         found = replace(found, children=children[:first], ahead=children[first:])
         paired = arrays.get(f"{size:02}-paired")  # what earlier versions, with other tasks, kept has another name
-        if paired is None or paired.length == 0:
+        if paired is None:
             return replace(found, parts=0)
+        if paired.length == 0 and found.parts == 0:
+            return found
         return replace(found, pairs=_square(paired.known, children[0].variables.size))
     return replace(found, level=_level(size, arrays)) if arrays else found
 

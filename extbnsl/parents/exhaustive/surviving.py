@@ -25,7 +25,8 @@ from extbnsl.parents.exhaustive.by_level import (
     size_of_at_most,
 )
 from extbnsl.parents.exhaustive.lattice import alive_together
-from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
+from extbnsl.parents.exhaustive.one_by_one import ChildSource, judge_one_by_one, least_unjudged
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, LatticeSource, Source
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
@@ -97,7 +98,10 @@ def surviving_families(
     source = source_of(data, claim, constraints)
     if source.order.size == 0:
         return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
-    problem = source.problem(slack)
+    if isinstance(source, ChildSource):
+        return surviving_one_by_one(source, means, begun, on_progress, slack)
+    assert isinstance(source, LatticeSource), "there are no others"
+    problem = source.problem(source.widened(slack))
     counting = _Counting(source, source.groups(problem), means, on_progress, networks)
     found = begun or start_enumeration(source.order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
@@ -116,11 +120,22 @@ def surviving_families(
     return _named(source, means, slack, found, counting.unjudged(problem, found))
 
 
+def surviving_one_by_one(
+    source: ChildSource, means: Means, begun: Enumeration | None, on_progress: OnProgress, slack: float
+) -> Survivors:
+    """`surviving_families` of a source whose children share nothing."""
+    found = begun or start_enumeration(source.order.size)
+    if not found.done:
+        steps = judge_one_by_one(source, source.widened(slack), found, means)
+        found = last_known(steps, found, on_progress)
+    return _named(source, means, slack, found, least_unjudged(source, found))
+
+
 @dataclass(frozen=True)
 class _Counting:
     """What all groups have in common."""
 
-    source: Source
+    source: LatticeSource
     groups: tuple[Group, ...]
     means: Means
     on_progress: OnProgress
@@ -211,6 +226,8 @@ def last_known(steps: Iterator[Enumeration], found: Enumeration, on_progress: On
 def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
     """How many parents a family that can win has at most, for each variable that varies, if no more is known: int64."""
     source = source_of(data, claim)
+    if not isinstance(source, LatticeSource):
+        return source.constraints.limits[source.order]
     if source.order.size == 0:
         return np.zeros(0, np.int64)
     problem = source.problem(0.0)
