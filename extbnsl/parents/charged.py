@@ -138,8 +138,10 @@ def charged(source: Source) -> Source:
     charges = charges_of(source.claim, source.data.names)
     if not charges:
         return source
-    shares = isinstance(source, LatticeSource)
-    step = charges.least if shares and isinstance(source.data, Numbers) else 0.0
-    saved = charges.saved(free_arcs(source.constraints), step)
-    kind = ChargedLattice if shares else ChargedChildren
-    return kind(source.data, source.claim, source.constraints, source.order, source, charges, step, saved)
+    given = source.data, source.claim, source.constraints, source.order
+    free = free_arcs(source.constraints)
+    if isinstance(source, ChildSource):
+        return ChargedChildren(*given, source, charges, 0.0, charges.saved(free))
+    assert isinstance(source, LatticeSource), "there are no others"
+    step = charges.least if isinstance(source.data, Numbers) else 0.0
+    return ChargedLattice(*given, source, charges, step, charges.saved(free, step))
