@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.arguments import plain
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.networks.comparing import Comparison
     from extbnsl.networks.families import NetworkCost
+    from extbnsl.parents.by_function import ScoreFunction
     from extbnsl.results.networks import CostedNetwork
     from extbnsl.results.ranked import KBestResult
     from extbnsl.results.result import Result
@@ -46,7 +48,16 @@ PROGRESS = Option(
     "True for lines on standard error, or a function that takes an event, see extbnsl.core.events",
     given=bool | Callable[[Any], None],
 )
-QUESTION = CLAIM_OPTIONS | {"knowledge": Declared("knowledge", object, True, None, KNOWLEDGE)}
+SCORE = CLAIM_OPTIONS["score"]
+SCORED = Option(
+    f"{SCORE.option.usage}; or a function that takes the name of a child and a tuple of those of its parents, and "
+    "returns what the family costs in nats: it is asked for every parent set of at most `max_parents`",
+    given=str | Callable[[str, tuple[str, ...]], float],
+)
+QUESTION = CLAIM_OPTIONS | {
+    "score": replace(SCORE, option=SCORED),
+    "knowledge": Declared("knowledge", object, True, None, KNOWLEDGE),
+}
 TABLE = {"names": Declared("names", list, True, None, NAMES)} | without(declared(DataOptions), *OF_FILES)
 TELLING = {"progress": Declared("progress", bool, False, False, PROGRESS)}
 BUDGETS, PLACE = declared(Budgets), declared(Place)
@@ -348,11 +359,12 @@ def _told_in_python() -> Iterator[None]:
 def _claim_from(options: Mapping[str, Any]) -> Claim:
     """The claim that a caller asks for."""
     ess, known = plain(options["ess"]), {}
+    score = Claim.score if callable(options["score"]) else options["score"]
     if options["knowledge"] is not None:
         from extbnsl.formats.knowledge_file import knowledge_given
 
         known["knowledge"] = knowledge_given(options["knowledge"])
-    return made_of(Claim, options, score=options["score"], ess=ess, **known)
+    return made_of(Claim, options, score=score, ess=ess, **known)
 
 
 def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores":
@@ -365,6 +377,8 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
 
     names, score = options["names"], options["score"]
     treated = made_of(DataOptions, options)
+    if callable(score):
+        return _scored_by(score, data, options)
     if isinstance(data, dict) and any(isinstance(own, Mapping) for own in data.values()):
         data = named_scores(data)
     if not isinstance(data, Data | LocalScores):
@@ -375,6 +389,28 @@ def _problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores"
     if useless := ", ".join(chosen(treated.document())):
         raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
     return data
+
+
+def _scored_by(function: "ScoreFunction", data: Any, options: Mapping[str, Any]) -> "LocalScores":
+    """Local scores by a function, for the columns of data, which are not looked at; or for the names in a list."""
+    from extbnsl.data import Data
+    from extbnsl.data.given import given
+    from extbnsl.data.treatment import chosen
+    from extbnsl.parents.by_function import scores_by
+
+    if useless := ", ".join(chosen(made_of(DataOptions, options).document())):
+        raise InputError(f"{useless}: the score is a function, which has the data itself; leave them out.")
+    if isinstance(data, Data):
+        names = data.names
+    elif isinstance(data, list | tuple) and data and all(isinstance(name, str) for name in data):
+        names = tuple(data)
+    else:
+        names = given(data, options["names"]).names
+    claim = _claim_from(options)
+    claim = replace(claim, knowledge=claim.knowledge.over(names))
+    claim.check()
+    deadline = made_of(Budgets, options).granted(Path()).deadline()
+    return scores_by(function, names, claim, deadline, _observer_from(options))
 
 
 def _in_python(warnings: Sequence[str]) -> tuple[str, ...]:
