@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.core.claims import OPTIMAL, Claim
+from extbnsl.core.claims import CHARGES, OPTIMAL, Claim
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import format_cost
 from extbnsl.core.options import declared
@@ -81,7 +81,7 @@ class Judge:
         return None
 
 
-JUDGED_BY = {name: CLAIM_OPTIONS[name] for name in ("score", "ess", "penalty", "gamma", "parent_cost")}
+JUDGED_BY = {name: CLAIM_OPTIONS[name] for name in ("score", "ess", *CHARGES)}
 
 
 def add_judge(parser: argparse.ArgumentParser, metavar: str, text: str, optional: bool = False) -> None:

@@ -25,6 +25,7 @@ STATUSES = (*FINISHED, *STOP_REASONS)
 
 
 ALIASES = {"bic": "mdl"}  # other words for scores
+CHARGES = ("penalty", "gamma", "parent_cost")
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,10 @@ class Claim(Options):
         return bool(self.parent_cost or self.gamma or self.knowledge.costs)
 
     def document(self) -> dict[str, Any]:
-        """The fields as JSON values; `from_document` takes them back."""
-        return vars(self) | {"knowledge": self.knowledge.document() or None}
+        """The fields as JSON values, without a penalty, gamma or cost of arcs that nobody gave; `from_document` takes
+        them back."""
+        given = {name: own for name, own in vars(self).items() if name not in CHARGES or own != getattr(Claim, name)}
+        return given | {"knowledge": self.knowledge.document() or None}
 
     @classmethod
     def from_document(cls, document: Any) -> "Claim":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.arguments import plain
-from extbnsl.core.claims import Claim
+from extbnsl.core.claims import CHARGES, Claim
 from extbnsl.core.data_options import OF_FILES, DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.events import Observer, ignore
@@ -274,7 +274,7 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
         return rows
 
 
-@keywords({name: QUESTION[name] for name in ("score", "ess", "penalty", "gamma", "parent_cost")}, TABLE)
+@keywords({name: QUESTION[name] for name in ("score", "ess", *CHARGES)}, TABLE)
 def cost(network: Any, data: Any, **options: Any) -> "NetworkCost":
     """Tell what a given network costs.
 

@@ -85,10 +85,10 @@ def _check_same(about: RunState, begun: RunState) -> None:
     if begun.digest != about.digest:
         raise RunDirectoryError("The data are not those that the run was begun with; restore them, or start a new run.")
     before, now = ({"kind": one.kind} | one.claim.document() | one.methods | one.scope for one in (begun, about))
-    for name, value in now.items():
-        if before.get(name) != value:
+    for name in before | now:
+        if before.get(name) != now.get(name):
             raise RunDirectoryError(
-                f"The run was begun with {name} = {before.get(name)}, not {value}; "
+                f"The run was begun with {name} = {before.get(name)}, not {now.get(name)}; "
                 "resume it with the options that it was begun with, or start a new run."
             )
 

@@ -41,7 +41,8 @@ def _short(sizes):
 
 
 def problem_of(numbers, **claim):
-    return fitting(standardised(numbers), constraints_of(Claim(SCORE, **claim), numbers.names))
+    constraints = constraints_of(Claim(SCORE, **claim), numbers.names)
+    return fitting(standardised(numbers), constraints, math.log(numbers.records) / 2)
 
 
 def cost(numbers, child, parents):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from soundness import check_table
 
 from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import STATES
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import StageAdvanced, ignore
 from extbnsl.data.reading import read_csv
@@ -198,7 +199,7 @@ def test_words_that_are_not_known_are_refused():
 def test_a_score_that_nobody_foresaw_is_searched_as_its_class_says(monkeypatch):
     new = ParameterScore("two-nats", "Two nats", "score", lambda records: 2.0)
     monkeypatch.setattr(mdl, "TWO_NATS", new, raising=False)
-    monkeypatch.setitem(known.SCORES, new.name, ("mdl", "TWO_NATS"))
+    monkeypatch.setitem(known.SCORES, new.name, ("mdl", "TWO_NATS", STATES))
     monkeypatch.setattr(known, "NAMES", (*known.NAMES, new.name))
     assert OrderMethods().for_claim(Claim(new.name)).method == DFBNB
     assert OrderMethods("k3").for_claim(Claim(new.name)).method == "k3"

@@ -159,8 +159,8 @@ def test_what_is_regular_depends_on_no_order_of_columns_nor_on_the_child(seed):
         found = set()
         for child in members:
             parents = [v for v in members if v != child]
-            found.add(bool(np.isfinite(one.costs(child, pack(parents, n)[None])[0])))
-            found.add(bool(np.isfinite(other.costs(place[child], pack([place[v] for v in parents], n)[None])[0])))
+            found.add(bool(np.isfinite(one.costs(child, pack(parents, n)[None], 1.0)[0])))
+            found.add(bool(np.isfinite(other.costs(place[child], pack([place[v] for v in parents], n)[None], 1.0)[0])))
         assert found == {not naive.is_singular(numbers.values, u)}
 
 

@@ -4,7 +4,7 @@ as a whole by it, and a solve before it begins."""
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from extbnsl.core.claims import Claim
+from extbnsl.core.claims import CHARGES, Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset
 from extbnsl.kbest.scope import Scope
@@ -64,7 +64,7 @@ def _of_program(method: str, scope: Any, claim: Claim, kind: type) -> Iterator[I
     elif claim.score not in scores:
         known = " or ".join(map(repr, scores))
         yield InputError(f"score: the method {method!r} has {known} alone, not {claim.score!r}.")
-    for name in ("penalty", "gamma", "parent_cost"):
+    for name in CHARGES:
         if getattr(claim, name) != getattr(Claim, name):
             yield InputError(f"{name}: the method {method!r} cannot be told it; take another.")
     if claim.knowledge:
