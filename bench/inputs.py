@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.multipliers import FamilyArrays, families_of
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
-from extbnsl.data import Dataset, Numbers
+from extbnsl.data import Dataset, Mixed, Numbers
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack
@@ -51,6 +51,17 @@ def numbers(variables: int, records: int, seed: int = 1) -> Numbers:
     for v in range(1, variables):
         values[:, v] += values[:, rng.integers(max(0, v - 8), v, 2)] @ [0.5, 0.5]
     return Numbers(tuple(f"v{v}" for v in range(variables)), values, "generated")
+
+
+@functools.cache
+def mixed(variables: int, records: int, seed: int = 1) -> Mixed:
+    """Every second column the states of `dataset`, and the others the noise of `numbers`, moved by the state before."""
+    states, values = dataset(variables, records, seed=seed), numbers(variables, records, seed).values.copy()
+    codes, discrete = states.codes.copy(), np.arange(variables) % 2 == 0
+    values[:, 1:] += codes[:, :-1] * discrete[:-1]
+    values[:, discrete], codes[:, ~discrete] = 0.0, 0
+    labels = tuple(own if kind else () for own, kind in zip(states.states, discrete, strict=True))
+    return Mixed(states.names, labels, codes, values, "generated")
 
 
 @functools.cache

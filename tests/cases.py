@@ -7,7 +7,7 @@ import numpy as np
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data import Dataset, Numbers, prepare
+from extbnsl.data import Dataset, Mixed, Numbers, prepare
 from extbnsl.data.given import given
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -88,6 +88,42 @@ def chained_numbers(rng, n, records):
     for v in range(1, n):
         values[:, v] += rng.choice([0.4, 0.8]) * values[:, rng.integers(v)] + rng.choice([0.0, 0.4]) * values[:, v - 1]
     return numbers_of(values)
+
+
+def random_mixed(rng, n, records):
+    """Columns of states and of numbers, many of which depend on others before them: some rounded, copies of others in
+    other units, with states that do not occur, or with all records several times."""
+    discrete = rng.random(n) < 0.5
+    codes, values, states = np.zeros((records, n), np.uint16), np.zeros((records, n)), []
+    for j in range(n):
+        before = [b for b in range(j) if rng.random() < 0.5]
+        causes = [b for b in before if discrete[b]]
+        if discrete[j]:
+            arity = int(rng.integers(2, 4))
+            own = rng.integers(0, arity, records)
+            for b in causes:
+                own = np.where(rng.random(records) < 0.6, codes[:, b] % arity, own)
+            codes[:, j] = own
+            states.append(tuple(f"s{k}" for k in range(arity + (rng.random() < 0.2))))
+            continue
+        own = rng.normal(size=records)
+        for b in before:
+            own = own + (rng.normal(0, 2, 4)[codes[:, b]] if discrete[b] else rng.normal() * values[:, b])
+        if causes:
+            own = own * rng.uniform(0.2, 2.0, 4)[codes[:, causes[0]]]
+        others = [b for b in before if not discrete[b]]
+        if others and rng.random() < 0.15:
+            own = 2.0 * values[:, others[-1]] + 1.0
+        values[:, j] = np.round(own) if rng.random() < 0.2 else own
+        states.append(())
+    if rng.random() < 0.3:
+        again = rng.integers(0, max(1, records // 2), records)
+        codes, values = codes[again], values[again]
+    units = 10.0 ** rng.integers(-3, 4, n)
+    values = values * units + np.where(discrete, 0.0, rng.integers(-100, 100, n))
+    for j in np.flatnonzero(~discrete & (values == values[0]).all(axis=0)).tolist():
+        values[:, j] = np.arange(records)
+    return Mixed(tuple(f"v{j}" for j in range(n)), tuple(states), codes, values, "<test>")
 
 
 def numbers_of(values):

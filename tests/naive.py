@@ -5,6 +5,7 @@ Tables of costs have shape (n, 2^n): row is the child, column is the varset, inf
 """
 
 import math
+from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cache
 
@@ -102,6 +103,59 @@ def optimal_gaussian_cost(values, allowed=lambda child, varset: True):
     """The least cost of any network of columns of numbers whose families are allowed (n <= 5)."""
     n, costs = np.shape(values)[1], all_gaussian_costs(values, allowed)
     return min(sum(costs[i][graph[i]] for i in range(n)) for graph in all_dags(n))
+
+
+def conditional_cost(data, child, parents):
+    """Minus the largest log-likelihood of a column given its parents, record by record, and ln N / 2 for each
+    parameter; infinite if the family is not allowed. data: states and numbers."""
+    discrete, numbers = ([p for p in parents if bool(data.states[p]) == kind] for kind in (True, False))
+    configurations, price = math.prod(len(data.states[p]) for p in discrete), math.log(data.records) / 2
+    if data.states[child]:
+        if numbers:
+            return math.inf
+        counts = Counter(map(tuple, data.codes[:, [*discrete, child]].tolist()))
+        of_parents = Counter(map(tuple, data.codes[:, discrete].tolist()))
+        loss = -sum(many * math.log(many / of_parents[cell[:-1]]) for cell, many in counts.items())
+        return loss + price * (len(data.states[child]) - 1) * configurations
+    groups, loss = defaultdict(list), 0.0
+    for codes, values in zip(data.codes.tolist(), data.values.tolist(), strict=True):
+        groups[tuple(codes[p] for p in discrete)].append([values[v] for v in (*numbers, child)])
+    spread = data.values[:, [*numbers, child]].std(axis=0)
+    for rows in groups.values():
+        own = np.array(rows)
+        if not _is_regular(own, spread):
+            return math.inf
+        middle = (own - own.mean(axis=0)) / spread
+        design = np.column_stack([np.ones(len(own)), *middle[:, :-1].T])
+        error = middle[:, -1] - design @ np.linalg.lstsq(design, middle[:, -1], rcond=None)[0]
+        error = error * spread[-1]
+        variance = float(error @ error) / len(own)
+        loss += sum(0.5 * math.log(2 * math.pi * variance) + e * e / (2 * variance) for e in error.tolist())
+    return loss + price * configurations * (len(numbers) + 2)
+
+
+def _is_regular(rows, spread):
+    """Whether regressions on the others leave each column a mean square of 1e-10 of that of `spread`, or more."""
+    if len(rows) <= rows.shape[1]:
+        return False
+    columns = ((rows - rows.mean(axis=0)) / spread).T
+    for i in range(len(columns)):
+        others = np.delete(columns, i, axis=0)
+        error = columns[i] - others.T @ np.linalg.lstsq(others.T, columns[i], rcond=None)[0]
+        if float(error @ error) / len(rows) < 1e-10:
+            return False
+    return True
+
+
+def all_conditional_costs(data, allowed=lambda child, varset: True):
+    """What each family costs by `conditional_cost`, (n, 2^n), infinite if it holds its child or is not allowed."""
+    n = data.variables
+    return np.array(
+        [
+            [conditional_cost(data, x, members(u)) if not u >> x & 1 and allowed(x, u) else np.inf for u in range(2**n)]
+            for x in range(n)
+        ]
+    )
 
 
 def dirichlet_cost(prior, arity, counts):

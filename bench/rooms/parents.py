@@ -21,7 +21,15 @@ from extbnsl.lab.baselines import suzuki
 from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
-from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving
+from extbnsl.parents.exhaustive import (
+    by_child,
+    by_level,
+    cells_by_child,
+    conditional,
+    problem,
+    single_parents,
+    surviving,
+)
 from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.children import child_of
 from extbnsl.parents.exhaustive.measured import standardised
@@ -197,6 +205,13 @@ def _subsets(tiny: bool) -> Work:
     return Work(best_score.first_subsets, [(parents,)], parents.size)
 
 
+def _counted_in_configurations(tiny: bool) -> None:
+    """All families of columns of both kinds."""
+    data = inputs.mixed(6, 60) if tiny else inputs.mixed(20, 1_000)
+    with Workers(1) as workers:
+        surviving_families(data, Claim("cg-bic"), Means(workers, inputs.shelf(), ignore))
+
+
 def _best_scores(tiny: bool) -> Work:
     parents, costs = _families(tiny)
     tables, n = byte_tables(parents, costs), len(costs)
@@ -280,6 +295,20 @@ BENCHMARKS = (
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[5].size, _counted_broadly),
     of_run("parents.exhaustive.between.search_between", cells_by_child, "node", lambda _, got: got[3], _cells_by_child),
+    of_run(
+        "parents.exhaustive.configurations.search_numbers",
+        conditional,
+        "family",
+        lambda a, _: max(1, a[5].counts[1]),
+        _counted_in_configurations,
+    ),
+    of_run(
+        "parents.exhaustive.configurations.search_states",
+        conditional,
+        "family",
+        lambda a, _: max(1, a[6].counts[1]),
+        _counted_in_configurations,
+    ),
     of_run("parents.priced.climbing.climb", rounds, "start", lambda a, _: len(a[0]), _climbed),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),

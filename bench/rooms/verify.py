@@ -7,7 +7,7 @@ from bench.work import Benchmark, Work, of_run
 from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import complete, data_families, order_search, passes, regression_families
+from extbnsl.verify import both_families, complete, data_families, order_search, passes, regression_families
 from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
@@ -36,6 +36,16 @@ def _searched_by_child(tiny: bool) -> None:
     with Workers(1) as workers:
         claim, leads = Claim("bdeu", ess=1.0), np.zeros(dataset.variables)
         families_of_data(dataset, claim, demands, workers, leads).below({0: MOST_UNITS}, NO_CUTS, untold)
+
+
+def _searched_in_configurations(tiny: bool) -> None:
+    """All families that matter of columns of both kinds."""
+    data = inputs.mixed(6, 60) if tiny else inputs.mixed(14, 500)
+    demands = demands_of(data.names, 3, NOTHING)
+    with Workers(1) as workers:
+        asked = dict.fromkeys(range(data.variables), MOST_UNITS)
+        leads = np.zeros(data.variables)
+        both_families.families_of_both(data, Claim("cg-bic"), demands, workers, leads).below(asked, NO_CUTS, untold)
 
 
 def _searched_by_regressions(tiny: bool) -> None:
@@ -118,6 +128,7 @@ BENCHMARKS = (
         lambda a, _: 1,
         _searched_by_regressions,
     ),
+    of_run("verify.both_search.search_both", both_families, "task", lambda a, _: 1, _searched_in_configurations),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
     Benchmark("verify.passes._reduce", "family and cut", _reduced),
     Benchmark("verify.passes._mark_needed", "family", _marked),

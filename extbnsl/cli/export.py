@@ -95,7 +95,7 @@ def described_of(given: argparse.Namespace, kind: str) -> "Described":
 
     document = read_result(given.result)
     known = described_in(given.result, document)
-    tabled = known.tables is not None or known.regressions is not None
+    tabled = known.tables is not None or known.has_numbers
     if given.smoothing > 0.0 or (kind in MADE_OF_PARAMETERS and not tabled):
         return _from_data(given, document, known, kind)
     if kind in WITH_STRENGTHS and known.strengths is None and known.network.arcs():
@@ -108,14 +108,14 @@ def described_of(given: argparse.Namespace, kind: str) -> "Described":
 
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
-    from extbnsl.data import Dataset
+    from extbnsl.data import Numbers
     from extbnsl.results.outputs import described
     from extbnsl.scores.local import LocalScores
 
     problem, file = training_problem(given.training, given.result, document)
     if given.smoothing > 0.0 and isinstance(problem, LocalScores):
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
-    if given.smoothing > 0.0 and not isinstance(problem, Dataset):
+    if given.smoothing > 0.0 and isinstance(problem, Numbers):
         raise InputError(f"{file} holds numbers, and --smoothing is for tables of states: leave it out.")
     parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
     claim = Claim.of_result(document)

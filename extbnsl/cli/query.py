@@ -85,7 +85,7 @@ def _network(given: argparse.Namespace) -> "Described":
 
     if not is_network_file(given.result):
         known = described_of(given, "bif")  # which has parameters alone
-        if known.tables is None and known.regressions is None:
+        if known.tables is None and not known.has_numbers:
             raise InputError(
                 f"{given.result} has no parameters, since its network was learned from local scores alone."
             )
@@ -102,11 +102,13 @@ def _network(given: argparse.Namespace) -> "Described":
 
 def _answer(given: argparse.Namespace, known: "Described", values: Mapping[str, str]) -> dict[Any, Any]:
     from extbnsl.networks.inference import Tables
-    from extbnsl.results.querying import about_numbers, about_states
+    from extbnsl.results.querying import about_both, about_numbers, about_states
 
     variables = given.variables or None
     if known.regressions is not None:
         return about_numbers(known.network, known.regressions, variables, values, given.joint)
+    if known.conditionals is not None:
+        return about_both(known.conditionals, variables, values, given.joint)
     states, tables = known.parameters()
     return about_states(Tables.known(known.network, tables), states, variables, values, given.joint, given.memory)
 
@@ -146,18 +148,35 @@ class _Told:
     joint: bool
     known: "Described"
 
+    def has_numbers(self, name: str) -> bool:
+        """Whether the variable of this name has numbers."""
+        states = self.known.states
+        return states is None or not states[self.known.network.names.index(name)]
+
+    @property
+    def kinds(self) -> set[bool]:
+        """Whether those that are asked for have numbers."""
+        return set(map(self.has_numbers, self.asked))
+
     @property
     def head(self) -> tuple[str, ...]:
         """The names of the columns."""
-        if self.known.regressions is not None:
+        if self.kinds == {True}:
             return ("variable", "mean", *(self.asked if self.joint else ("standard_deviation",)))
+        if self.kinds == {True, False}:
+            return ("variable", "state", "probability", "mean", "standard_deviation")
         return (*self.asked, "probability") if self.joint else ("variable", "state", "probability")
 
     @property
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table, texts and then numbers."""
         for key, own in self.answer.items():
-            if self.known.regressions is not None:
+            if self.kinds == {True, False}:
+                if self.has_numbers(key):
+                    yield (key, "", "", own["mean"], own["standard_deviation"])
+                else:
+                    yield from ((key, state, probability, "", "") for state, probability in own.items())
+            elif self.kinds == {True}:
                 spread = own["covariance"].values() if self.joint else (own["standard_deviation"],)
                 yield (key, own["mean"], *spread)
             elif self.joint:
@@ -173,7 +192,7 @@ class _Told:
             again = not self.joint and row[0] == before
             shown.append(("", *cells[1:]) if again else cells)
             before = row[0]
-        texts = next((number for number, cell in enumerate(next(self.rows)) if not isinstance(cell, str)), 0)
+        texts = len(self.asked) if self.joint and self.kinds == {False} else 1 + ("state" in self.head[:2])
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         for line in shown:
             padded = zip(line, widths, strict=True)
@@ -184,7 +203,7 @@ class _Told:
 
     def document(self) -> dict[str, Any]:
         """The table as JSON values."""
-        if self.joint and self.known.regressions is None:
+        if self.joint and self.kinds == {False}:
             rows = (
                 {"states": dict(zip(self.asked, key, strict=True)), "probability": own}
                 for key, own in self.answer.items()

@@ -12,7 +12,7 @@ from extbnsl.cli import options
 from extbnsl.cli.options import read_problem
 from extbnsl.cli.saying import say, say_sentence
 from extbnsl.core.codec import Misfit, Within, decode_some
-from extbnsl.core.data_options import NUMBERS, STATES, DataOptions
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES, DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
@@ -175,12 +175,12 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     """How likely the records are; InputError if they, or the training data, cannot be used."""
     import numpy as np
 
-    from extbnsl.data import KINDS, Dataset
+    from extbnsl.data import KINDS, Numbers
     from extbnsl.networks.network import Network
 
     how, score = data_options_of(document, given.result), score_told(document, given.result)
     kind = KINDS[kind_of(score)]
-    if kind.data is not Dataset and given.smoothing != float(SMOOTHING):
+    if kind.data is Numbers and given.smoothing != float(SMOOTHING):
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
     training, file = training_problem(given.training, given.result, document)
     _check_records(training, kind, file, "--training data")
@@ -242,9 +242,40 @@ def _alike_in_numbers(network: "Network", training: Any, file: str, how: Mapping
     )
 
 
+def _alike_in_both(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
+    """States are compared with the new ones as they stand."""
+    import numpy as np
+
+    from extbnsl.data.alike import encoded_alike
+    from extbnsl.networks.conditional import conditionals, log_densities_observed
+
+    own = [bool(states) for states in training.states]
+    discrete = [name for name, has_states in zip(training.names, own, strict=True) if has_states]
+    plain = dict(how) | {"discrete": discrete, "discretise": None}
+    raw, _ = read_problem(file, plain, Budgets(), True, "cg-bic")
+    filled = {name: states[0] if states else "0" for name, states in zip(raw.names, raw.states, strict=True)}
+    known = conditionals(network, training, smoothing)
+
+    def each(
+        new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
+    ) -> "NDArray[np.float64]":
+        texts = [new.names[j] for j, has_states in zip(at, own, strict=True) if new.states[j] and not has_states]
+        if texts:
+            raise InputError(
+                f"{new.source}: {', '.join(map(repr, texts))} have texts, and numbers in the network", names=texts
+            )
+        codes = np.zeros((len(rows), len(own)), np.uint16)
+        if discrete:
+            codes[:, own] = encoded_alike(new.discrete(), raw.discrete(), training.discrete(), rows)
+        return log_densities_observed(known, codes, new.values[rows][:, at], lacking)
+
+    return _Alike(plain, filled, each)
+
+
 _ALIKE: dict[str, Callable[["Network", Any, str, Mapping[str, Any], float], _Alike]] = {
     STATES: _alike_in_states,
     NUMBERS: _alike_in_numbers,
+    MIXED: _alike_in_both,
 }
 
 

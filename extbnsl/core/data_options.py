@@ -10,7 +10,7 @@ from extbnsl.core.options import Option, Options
 
 Texts = str | Sequence[str]  # "a,b" or ("a", "b")
 MISSING_RULES = ("refuse", "drop", "state")
-STATES, NUMBERS = KINDS = ("states", "numbers")  # of data: what the columns hold
+STATES, NUMBERS, MIXED = "states", "numbers", "states and numbers"  # kinds of data: what the columns hold
 DETECTION_RULES = ("lowest", "half", "limit")
 MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "space": " "}  # in numbers, by their names
 

@@ -5,10 +5,21 @@ A source (`file`, `other_files`, `given`) gives columns of distinct texts and co
 `description.described` tells what they hold.
 """
 
-from extbnsl.data.dataset import Data, Dataset, Numbers, distinct_rows
+from extbnsl.data.dataset import Data, Dataset, Mixed, Numbers, distinct_rows
 from extbnsl.data.encode import measured, prepare
 from extbnsl.data.file import read_file
 from extbnsl.data.kinds import KINDS
 from extbnsl.data.text import Reading
 
-__all__ = ["KINDS", "Data", "Dataset", "Numbers", "Reading", "distinct_rows", "measured", "prepare", "read_file"]
+__all__ = [
+    "KINDS",
+    "Data",
+    "Dataset",
+    "Mixed",
+    "Numbers",
+    "Reading",
+    "distinct_rows",
+    "measured",
+    "prepare",
+    "read_file",
+]

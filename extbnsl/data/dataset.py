@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.figures import counted
 from extbnsl.core.sentences import Sentence
 
@@ -199,6 +199,86 @@ class Numbers(Data):
         return self.taken(np.lexsort(self.values.T[::-1])), np.ones(self.records, np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class Mixed(Data):
+    """N records of n variables, some of which have states and some numbers; N and n are at least 1.
+
+    Attributes
+    ----------
+    names : tuple of str
+        n distinct names that are not empty.
+    states : tuple of tuple of str
+        states[j] are the distinct labels of variable j as in a `Dataset`; none if it has numbers.
+    codes : ndarray of uint16, (N, n)
+        In C order and record order; codes[i, j] is an index into states[j], 0 where variable j has numbers.
+    values : ndarray of float64, (N, n)
+        In C order and record order, all finite and at most 1e150; 0 where variable j has states.
+    source, warnings, layout, treated
+        As in a `Dataset`.
+    """
+
+    kind = MIXED
+    names: tuple[str, ...]
+    states: tuple[tuple[str, ...], ...]
+    codes: NDArray[np.uint16]
+    values: NDArray[np.float64]
+    source: str
+    warnings: tuple[str, ...] = ()
+    layout: str = ""
+    treated: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def records(self) -> int:
+        """Number of records N."""
+        return int(self.codes.shape[0])
+
+    @property
+    def record_bytes(self) -> int:
+        """The bytes of a record."""
+        return self.variables * (self.codes.itemsize + self.values.itemsize)
+
+    @property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of states of each variable, 0 of one that has numbers, shape (n,)."""
+        return np.fromiter(map(len, self.states), dtype=np.int64)
+
+    @property
+    def of_states(self) -> NDArray[np.bool_]:
+        """Which variables have states, (n,)."""
+        return np.array([bool(own) for own in self.states], np.bool_)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex SHA-256 over names, states, shape, codes and values; O(N n), computed at each access."""
+        codes = _digest([self.names, self.states, self.codes.shape], self.codes, "<u4")
+        return _digest(["mixed", codes], self.values, "<f8")
+
+    @property
+    def contents(self) -> str:
+        """How many variables are of which kind, in words."""
+        discrete = int(self.of_states.sum())
+        return f"{discrete} of states, {self.variables - discrete} of numbers"
+
+    def taken(self, rows: NDArray[np.int64]) -> Self:
+        """See `Data`."""
+        return replace(self, codes=self.codes[rows], values=self.values[rows])
+
+    def distinct(self) -> tuple[Self, NDArray[np.int64]]:
+        """See `Data`: all records, for hardly two are the same. O(n N log N)."""
+        order = np.lexsort((*self.values.T[::-1], *self.codes.T[::-1]))
+        return self.taken(order), np.ones(self.records, np.int64)
+
+    def discrete(self) -> Dataset:
+        """The variables of states alone; there is one."""
+        own = np.flatnonzero(self.of_states).tolist()
+        return Dataset(
+            tuple(self.names[j] for j in own),
+            tuple(self.states[j] for j in own),
+            np.ascontiguousarray(self.codes[:, own]),
+            self.source,
+        )
+
+
 def _digest(head: list[Any], records: NDArray[Any], dtype: str) -> str:
     digest = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode("ascii"))
     for start in range(0, len(records), HASHED_RECORDS):
@@ -286,18 +366,20 @@ class Description:
         return {**told, "warnings": list(self.warnings), "columns": columns}
 
 
-def state_counts(dataset: Dataset) -> tuple[tuple[int, ...], ...]:
-    """How many records have each state of each variable, in the order of `dataset.states`. O(N n)."""
+def state_counts(dataset: Dataset | Mixed) -> tuple[tuple[int, ...], ...]:
+    """How many records have each state of each variable, in the order of `dataset.states`; none of one that has
+    numbers. O(N n)."""
     columns = zip(dataset.codes.T, dataset.states, strict=True)
-    return tuple(tuple(np.bincount(codes, minlength=len(labels)).tolist()) for codes, labels in columns)
+    counted = (np.bincount(codes, minlength=len(own)).tolist() if own else () for codes, own in columns)
+    return tuple(map(tuple, counted))
 
 
 def spreads(numbers: Numbers) -> tuple[Spread, ...]:
     """Where the numbers of each variable lie. O(N n)."""
-    return tuple(map(_spread, numbers.values.T))
+    return tuple(map(spread_of, numbers.values.T))
 
 
-def _spread(values: NDArray[np.float64]) -> Spread:
+def spread_of(values: NDArray[np.float64]) -> Spread:
     """By centred and scaled numbers: neither an offset nor the unit harms it."""
     mean = float(values[0] + (values - values[0]).mean())
     centred = values - mean

@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
-from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Numbers
+from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
 
-Made = TypeVar("Made", Dataset, Numbers, Description)
+Made = TypeVar("Made", Dataset, Numbers, Mixed, Description)
 Make = Callable[[Sequence[Column], str, Treatment, Reading], Made]  # as `prepare`, `measured` and `described` are
 UNLIMITED = Reading(memory=0)  # of what is in memory already
 
@@ -35,8 +35,26 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
     complete, warnings, rows = chosen_records(columns, source, wanted, reading)
-    in_order, treated = list[Column](), dict[str, str]()
-    for column in complete:
+    made = encoded(complete, source, wanted, reading, rows)
+    return Dataset(made.names, made.states, made.codes, source, warnings + made.warnings, treated=made.treated)
+
+
+class Encoded(NamedTuple):
+    """Columns as codes: as a `Dataset` has them."""
+
+    names: tuple[str, ...]
+    states: tuple[tuple[str, ...], ...]
+    codes: NDArray[np.uint16]
+    warnings: tuple[str, ...]
+    treated: dict[str, str]
+
+
+def encoded(
+    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading, rows: NDArray[np.int64] | None
+) -> Encoded:
+    """The codes of columns of the records that are used; rows: as `chosen_records` gives them."""
+    warnings, in_order, treated = tuple[str, ...](), list[Column](), dict[str, str]()
+    for column in columns:
         reading.check_time(source)
         own, how = in_numbers(ordered(column), wanted)
         in_order.append(own)
@@ -63,7 +81,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
             constant.append(column.name)
     remarks = (*hints(in_order), *of_unseen(in_order, wanted), *of_constant(constant), *of_equal(names, codes))
     warnings += tuple(remark.sentence() for remark in remarks)
-    return Dataset(tuple(names), tuple(states), codes, source, warnings, treated=treated)
+    return Encoded(tuple(names), tuple(states), codes, warnings, treated)
 
 
 def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Numbers:
@@ -75,9 +93,33 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     """
     _refuse_states(wanted)
     complete, warnings, rows = chosen_records(columns, source, wanted, reading, states=False)
-    values = np.empty((len(complete[0].codes), len(complete)))
+    made = values_of(complete, source, wanted, reading)
+    if made.odd:
+        raise _without_numbers(made.odd, source, rows)
+    warnings += tuple(remark.sentence() for remark in hints(made.looked))
+    return Numbers(tuple(column.name for column in complete), made.values, source, warnings, treated=made.treated)
+
+
+class Values(NamedTuple):
+    """Columns as numbers.
+
+    values (N, m): of each column, whatever it is of those that have none.
+    looked: the columns whose texts were looked at.
+    odd: those that have no numbers.
+    treated: how texts write numbers, by the names of columns.
+    """
+
+    values: NDArray[np.float64]
+    looked: list[Column]
+    odd: list[Column]
+    treated: dict[str, str]
+
+
+def values_of(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Values:
+    """The numbers of columns of the records that are used."""
+    values = np.zeros((len(columns[0].codes), len(columns)))
     in_order, treated, odd = list[Column](), dict[str, str](), list[Column]()
-    for j, column in enumerate(complete):
+    for j, column in enumerate(columns):
         reading.check_time(source)
         own = replace(column, levels=False)
         numbers = _plain_numbers(own, wanted)
@@ -91,10 +133,7 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
             odd.append(own)
         else:
             values[:, j] = numbers[own.codes]
-    if odd:
-        raise _without_numbers(odd, source, rows)
-    warnings += tuple(remark.sentence() for remark in hints(in_order))
-    return Numbers(tuple(column.name for column in complete), values, source, warnings, treated=treated)
+    return Values(values, in_order, odd, treated)
 
 
 def _plain_numbers(column: Column, wanted: Treatment) -> NDArray[np.float64] | None:

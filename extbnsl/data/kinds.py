@@ -7,7 +7,8 @@ What else differs by the kind has a line for it in a table of the room that does
 
 from typing import Any, NamedTuple
 
-from extbnsl.data.dataset import Data, Dataset, Numbers
+from extbnsl.data.both import mixed
+from extbnsl.data.dataset import Data, Dataset, Mixed, Numbers
 from extbnsl.data.encode import Make, measured, prepare
 
 
@@ -18,5 +19,5 @@ class Kind(NamedTuple):
     make: Make[Any]
 
 
-_KINDS = Kind(Dataset, prepare), Kind(Numbers, measured)
+_KINDS = Kind(Dataset, prepare), Kind(Numbers, measured), Kind(Mixed, mixed)
 KINDS: dict[str, Kind] = {kind.data.kind: kind for kind in _KINDS}

@@ -183,7 +183,8 @@ def _of_measured(columns: Sequence[Column], numbers: bool, whole: bool) -> Remar
     them = "it" if len(names) == 1 else "them"
     gaussian = asking("score", "gaussian-bic")
     taken = ("take ", gaussian, ", which takes all columns as the numbers that they are, ") if numbers else ()
-    mixed = () if numbers else (" (", gaussian, " is for tables of numbers alone)")
+    both = asking("score", "cg-bic")
+    mixed = () if numbers else (" (or take ", both, ", which takes states and numbers as they are)")
     cutting = (f"cut {them} with ", asking("discretise", "mean"), f" (or {OTHER_FORMS})")
     left = () if whole else (", ", *_left_out(columns))
     return Remark(names, (_unusable(columns),), (*taken, "or " if whole and taken else "", *cutting, *left, *mixed))

@@ -2,6 +2,7 @@
 parameters, cost and what its data hold, as plain JSON values.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from extbnsl.networks.network import Arc, Network, cpdag
 if TYPE_CHECKING:
     from extbnsl.data.dataset import Spread
     from extbnsl.networks.arcs import ArcStrength
+    from extbnsl.networks.conditional import Conditionals, Family
     from extbnsl.networks.gaussian import Regression
 
 FORMAT_VERSION = 2
@@ -33,6 +35,8 @@ class Described:
     spreads: where the numbers of each continuous variable lie.
     knowledge: which networks are allowed, so that those of its class are.
     treated: what was made of columns, by their names, of those that were not taken as they are.
+    conditionals: of a network of states and numbers, which has neither tables nor regressions besides; then states and
+        counts are empty of numbers, and spreads None of states.
     """
 
     network: Network
@@ -42,9 +46,15 @@ class Described:
     strengths: "tuple[ArcStrength, ...] | None" = None
     regressions: "Sequence[Regression] | None" = None
     counts: Sequence[Sequence[int]] | None = None
-    spreads: "Sequence[Spread] | None" = None
+    spreads: "Sequence[Spread | None] | None" = None
     knowledge: Knowledge = NOTHING
     treated: Mapping[str, str] | None = None
+    conditionals: "Conditionals | None" = None
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether it is known that some variables have numbers."""
+        return any(own is not None for own in (self.spreads, self.regressions, self.conditionals))
 
     def parameters(self) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
         """The states and the tables, which must be there."""
@@ -67,7 +77,8 @@ def network_document(described: Described) -> dict[str, Any]:
     "parents", "states", "counts" and "tables" map names of variables; arcs and edges are pairs of names. A table is
     nested lists, one level per parent in the order of "parents", then the states of the child. "states", "counts",
     "tables" and "arc_strengths" are null where there is no data to take them from; "regressions" and "spreads" are
-    there for continuous variables alone, "treated" if there is something to tell.
+    there for continuous variables alone, "conditionals" in place of both where some have states and others numbers,
+    "treated" if there is something to tell.
     """
     network, names = described.network, described.network.names
     directed, undirected = cpdag(network, described.knowledge)
@@ -85,7 +96,14 @@ def network_document(described: Described) -> dict[str, Any]:
         fitted = zip(described.regressions, network.parents, strict=True)
         told["regressions"] = _by_name(names, [_regression(own, parents, names) for own, parents in fitted])
     if described.spreads is not None:
-        told["spreads"] = _by_name(names, list(map(asdict, described.spreads)))
+        told["spreads"] = {
+            name: asdict(own) for name, own in zip(names, described.spreads, strict=True) if own is not None
+        }
+        for key in ("states", "counts"):  # of those that have states
+            told[key] = {name: own for name, own in told[key].items() if own} if told[key] else None
+    if described.conditionals is not None:
+        known = described.conditionals
+        told["conditionals"] = _by_name(names, [_conditional(own, x, known) for x, own in enumerate(known.families)])
     if described.treated:
         told["treated"] = dict(described.treated)
     told["arc_strengths"] = None
@@ -104,6 +122,23 @@ def _regression(own: "Regression", parents: Sequence[int], names: Sequence[str])
         "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),
         "variance": own.variance,
     }
+
+
+def _conditional(own: "Family", child: int, known: "Conditionals") -> dict[str, Any]:
+    """The parameters of a variable: a table, or the regressions in the configurations that occur of its parents of
+    states, and in all others, if there are any."""
+    names, given = known.network.names, [known.network.names[p] for p in own.discrete]
+    if own.table is not None:
+        return {"given": given, "table": own.table.tolist()}
+    numbers, rows = own.numbers, list[dict[str, Any]]()
+    labels = itertools.product(*(known.states[p] for p in own.discrete))
+    for states, records, regression in zip(labels, own.records, own.regressions, strict=True):
+        if records:
+            rows.append({"states": list(states), "records": records, **_regression(regression, numbers, names)})
+    told = {"given": given, "regressions": rows}
+    if 0 in own.records:
+        told["elsewhere"] = _regression(own.regressions[own.records.index(0)], numbers, names)
+    return told
 
 
 def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:

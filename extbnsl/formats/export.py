@@ -90,7 +90,7 @@ def graphml_written(described: Described) -> Written:
     for x, name in enumerate(names):
         node = ET.SubElement(graph, "node", id=f"n{x}")
         _say(node, "name", name)
-        if described.states is not None:
+        if described.states and described.states[x]:
             _say(node, "states", json.dumps(list(described.states[x])))
     for number, (arc, compelled, costs) in enumerate(described.arcs()):
         edge = ET.SubElement(graph, "edge", id=f"e{number}", source=f"n{arc[0]}", target=f"n{arc[1]}")
@@ -241,8 +241,9 @@ def _ends(number: int, sizes: tuple[int, ...]) -> int:
 def written(described: Described, kind: str, cpdag: bool = False) -> Written:
     """The network in the format `kind`; with `cpdag` its equivalence class. Raises InputError if the format is made of
     parameters, and there are none."""
-    if kind in MADE_OF_PARAMETERS and described.regressions is not None:
-        raise InputError(f"{kind} has tables of states, and these variables are continuous; take json.")
+    if kind in MADE_OF_PARAMETERS and described.has_numbers:
+        are = "some of these" if described.states is not None else "these"
+        raise InputError(f"{kind} has tables of states, and {are} variables are continuous; take json.")
     if kind in MADE_OF_PARAMETERS and described.tables is None:
         raise InputError(
             f"{kind} has parameters, which need data, and this network was learned from local scores alone."

@@ -18,7 +18,7 @@ def networkx_graph(described: Described) -> Any:
     names = described.network.names
     graph.add_nodes_from(names)
     if described.states is not None:
-        for name, states in zip(names, described.states, strict=True):
+        for name, states in ((name, own) for name, own in zip(names, described.states, strict=True) if own):
             graph.nodes[name]["states"] = list(states)
     for arc, compelled, costs in described.arcs():
         known = {key: cost for key, cost in costs.items() if cost is not None}
@@ -65,7 +65,7 @@ def pyagrum_network(described: Described) -> Any:
 
 
 def _parameters(described: Described) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
-    if described.regressions is not None:
+    if described.has_numbers:
         raise InputError("The tables of states there cannot hold continuous variables: use to_networkx.")
     if described.states is None or described.tables is None:
         raise InputError("Parameters need data, and this network was learned from local scores alone: use to_networkx.")

@@ -35,23 +35,29 @@ def regressions(network: Network, numbers: Numbers) -> tuple[Regression, ...]:
     """
     if network.names != numbers.names:
         raise InputError(f"The variables of the network are not those of {numbers.source}.")
-    return tuple(_regression(numbers.values, child, parents) for child, parents in enumerate(network.parents))
+    return tuple(regression_of(numbers.values, child, parents) for child, parents in enumerate(network.parents))
 
 
 def log_densities(
-    network: Network, fitted: Sequence[Regression], values: NDArray[np.float64], observed: Collection[int] | None = None
+    network: Network,
+    fitted: Sequence[Regression],
+    values: NDArray[np.float64],
+    observed: Collection[int] | None = None,
+    children: Collection[int] | None = None,
 ) -> NDArray[np.float64]:
     """The log-density in nats of the observed variables, by default all, in each record (N, n): float64 (N,); minus
     infinity or nan where it is no finite number.
 
-    fitted: of each variable, as `regressions` gives them. Raises InputError for a variance of 0. O(N) for each variable
-    and arc, and as `conditioned` for those that are not observed.
+    fitted: of each variable, as `regressions` gives them. children: of the families of these alone, among them those of
+    all variables there that are not observed; by default of all that matter. Raises InputError for a variance of 0.
+    O(N) for each variable and arc, and as `conditioned` for those that are not observed.
     """
     known = range(len(fitted)) if observed is None else observed
-    likeliest = _likeliest(network, fitted, values, relevant(network, (), known), known)
+    counted = set(relevant(network, (), known) if children is None else children)
+    likeliest = _likeliest(network, fitted, values, counted, known)
     with np.errstate(over="ignore", invalid="ignore"):
         total: NDArray[np.float64] = -(likeliest.errors**2).sum(axis=1) / 2
-        for child in known:
+        for child in counted.intersection(known):
             total -= math.log(2 * math.pi) / 2 + math.log(_deviation(network, fitted, child))
         return total - np.log(np.abs(likeliest.root.diagonal())).sum()
 
@@ -119,7 +125,7 @@ def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
 
 def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], price: float) -> float:
     """What a family costs, in nats, if a parameter costs the price. O(N k^2) for k parents."""
-    variance = _regression(numbers.values, child, parents).variance
+    variance = regression_of(numbers.values, child, parents).variance
     misfit = numbers.records / 2 * (math.log(2 * math.pi * variance) + 1)
     return misfit + price * (len(parents) + OWN_PARAMETERS)
 
@@ -193,7 +199,7 @@ def _deviation(network: Network, fitted: Sequence[Regression], child: int) -> fl
     return math.sqrt(variance)
 
 
-def _regression(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> Regression:
+def regression_of(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> Regression:
     """By least squares of centred and scaled columns: neither offsets nor units harm it."""
     columns = values[:, [*parents, child]]
     first = columns[0]

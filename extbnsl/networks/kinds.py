@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from extbnsl.core.claims import Claim
-from extbnsl.core.data_options import NUMBERS, STATES
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
+from extbnsl.data import Data, Dataset, Mixed, Numbers
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables
 from extbnsl.scores.cells import cells_of
@@ -75,6 +75,21 @@ def _figures_of_numbers(numbers: Numbers, claim: Claim) -> Callable[[int, tuple[
     return figures
 
 
+def _figures_of_both(data: Mixed, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
+    from extbnsl.scores.conditional import scaled
+
+    columns, price = scaled(data), parameter_price(claim, data.records)
+
+    def figures(child: int, parents: tuple[int, ...]) -> Figures:
+        misfit, parameters = columns.misfit(child, parents), columns.parameters(child, parents)
+        whole = int(parameters) if parameters < 1e15 else parameters
+        if math.isinf(misfit):
+            return Figures(math.inf, None, whole)
+        return Figures(misfit + price * parameters, misfit, whole)
+
+    return figures
+
+
 def _parameters_of_states(network: Network, dataset: Dataset) -> int:
     entries = entries_of_tables(network, dataset)
     return sum(each - each // len(states) for each, states in zip(entries, dataset.states, strict=True))
@@ -84,11 +99,20 @@ def _parameters_of_numbers(network: Network, numbers: Numbers) -> int:
     return sum(len(parents) + 2 for parents in network.parents)  # the intercept and the variance
 
 
+def _parameters_of_both(network: Network, data: Mixed) -> int:
+    from extbnsl.scores.conditional import scaled
+
+    columns = scaled(data)
+    return sum(int(columns.parameters(child, parents)) for child, parents in enumerate(network.parents))
+
+
 _FIGURES: dict[str, Callable[[Any, Claim], Callable[[int, tuple[int, ...]], Figures]]] = {
     STATES: _figures_of_states,
     NUMBERS: _figures_of_numbers,
+    MIXED: _figures_of_both,
 }
 _PARAMETERS: dict[str, Callable[[Network, Any], int]] = {
     STATES: _parameters_of_states,
     NUMBERS: _parameters_of_numbers,
+    MIXED: _parameters_of_both,
 }

@@ -123,16 +123,14 @@ def _data(run: Run) -> Iterator[str]:
         yield _folded(run_tables.numbers(run))
     if written.get("regressions"):
         yield _folded(run_tables.regressions(run))
-    if written.get("states") and written.get("tables"):
+    if written.get("states") and (written.get("tables") or written.get("conditionals")):
         yield _folded(run_tables.variables(run), "states")
         yield _parameters(run)
 
 
 def _parameters(run: Run) -> str:
-    tables = "".join(
-        f"<details><summary>{escaped(grid.title)}</summary>\n{_table(grid)}</details>\n"
-        for grid in run_tables.parameters(run)
-    )
+    grids = run_tables.conditionals(run) if run.written.get("conditionals") else run_tables.parameters(run)
+    tables = "".join(f"<details><summary>{escaped(grid.title)}</summary>\n{_table(grid)}</details>\n" for grid in grids)
     return (
         f"<section>\n<details>\n<summary><h2>Parameters</h2></summary>\n{tables}<p class='note'>Of maximum likelihood: "
         "shares of the records; even where a configuration of the parents never occurs.</p>\n</details>\n</section>\n"

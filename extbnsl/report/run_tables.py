@@ -12,7 +12,7 @@ from extbnsl.core.codec import Misfit
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import format_cost, format_count, format_size, held_of_all, in_full, stage_title
 from extbnsl.drawing.markup import Grid
-from extbnsl.files.names import BIF, RESULT
+from extbnsl.files.names import BIF, DOCUMENT, RESULT
 from extbnsl.networks.network import Arc, Network, cpdag
 from extbnsl.results.facts import knowledge_in, network_drawn
 from extbnsl.results.reading import damage_told, network_written, no_result, read_result
@@ -147,6 +147,7 @@ def variables(run: Run) -> Grid:
             _counted(states[name], counts[name]) if counts else _named(states[name]),
         )
         for name in run.network.names
+        if name in states
     )
     head = ("variable", "states", *(["read and cut"] if treated else []))
     if not counts:
@@ -186,6 +187,7 @@ def numbers(run: Run) -> Grid:
     rows = tuple(
         (name, *(f"{told[name][key]:.6g}" for key in keys), *([treated.get(name, "")] if treated else []))
         for name in run.network.names
+        if name in told
     )
     note = "Standard deviation: the root of the mean squared deviation from the mean."
     head = ("variable", *(key.replace("_", " ") for key in keys), *(["read as"] if treated else []))
@@ -214,10 +216,38 @@ def regressions(run: Run) -> Grid:
     rows = []
     for name in run.network.names:
         own = run.written["regressions"][name]
-        slopes = ", ".join(f"{slope:.6g} {parent}" for parent, slope in own["coefficients"].items())
-        rows.append((name, f"{own['intercept']:.6g}", slopes, f"{own['variance']:.6g}"))
+        rows.append((name, *_regression(own)))
     note = "Each variable is its intercept, plus these coefficients times its parents, plus noise of this variance."
     return Grid("Regressions", ("variable", "intercept", "coefficients", "variance"), tuple(rows), note)
+
+
+def conditionals(run: Run) -> Iterator[Grid]:
+    """The parameters of each variable of a network of states and numbers; of too many rows, a sentence."""
+    states, left = run.written["states"], MOST_CELLS
+    for child, own in run.written["conditionals"].items():
+        parents = run.network.parents_by_name()[child]
+        heading = f"{child} given {', '.join(parents)}" if parents else child
+        head: tuple[str, ...]
+        lines: tuple[tuple[str, ...], ...]
+        if "table" in own:
+            configurations = itertools.product(*(states[parent] for parent in own["given"]))
+            values = _leaves(own["table"], len(own["given"]))
+            lines = tuple((*each, *(f"{p:.4f}" for p in row)) for each, row in zip(configurations, values, strict=True))
+            head = (*own["given"], *states[child])
+        else:
+            head = (*own["given"], "records", "intercept", "coefficients", "variance")
+            lines = tuple((*one["states"], f"{one['records']:,}", *_regression(one)) for one in own["regressions"])
+        if len(lines) > MOST_ROWS or len(head) > MOST_COLUMNS or len(lines) * len(head) > left:
+            yield Grid(heading, (), (), f"{in_full(len(lines), 'row')}: too many to show; see {DOCUMENT}.")
+            continue
+        left -= len(lines) * len(head)
+        yield Grid(heading, head, lines)
+
+
+def _regression(own: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Intercept, coefficients and variance."""
+    slopes = ", ".join(f"{slope:.6g} {parent}" for parent, slope in own["coefficients"].items())
+    return f"{own['intercept']:.6g}", slopes, f"{own['variance']:.6g}"
 
 
 def _leaves(table: Any, depth: int) -> Iterator[Sequence[float]]:

@@ -1,6 +1,7 @@
 """A network of a run for other programs: what its files say of it, and the files that it is written to."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, get_type_hints
@@ -17,6 +18,7 @@ from extbnsl.formats.described import Described
 from extbnsl.formats.export import Written, names_text
 from extbnsl.formats.spelling import names_file
 from extbnsl.networks.arcs import ArcStrength
+from extbnsl.networks.conditional import Conditionals, Family
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results.reading import network_written
@@ -34,11 +36,28 @@ class _Regression(TypedDict):
     variance: float
 
 
+class _InConfiguration(_Regression):
+    """The same where its parents of states have these, as so many records do."""
+
+    states: list[str]
+    records: Whole
+
+
+class _Conditional(TypedDict, total=False):
+    """The parameters of a variable in a network of states and numbers."""
+
+    given: list[str]
+    table: list[Any]
+    regressions: list[_InConfiguration]
+    elsewhere: _Regression
+
+
 # What network.json says of a network, where it is not null; earlier versions have but some of it.
 _TOLD = {
     "states": dict[str, list[str]],
     "counts": dict[str, list[Whole]],
     "regressions": dict[str, _Regression],
+    "conditionals": dict[str, dict[str, Any]],
     "spreads": dict[str, Spread],
     "treated": dict[str, str],
     "arc_strengths": list[_Strength],
@@ -86,8 +105,9 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
     """The network with what this document of it says besides; ValueError and the like if it says what cannot be."""
     network, names = bare.network, bare.network.names
     known = {key: decode(kind, told[key]) for key, kind in _TOLD.items() if told.get(key) is not None}
+    lacking: dict[str, Any] = {"states": (), "counts": (), "spreads": None} if "conditionals" in known else {}
     states, counts, regressions, spreads = (
-        [known[key][name] for name in names] if key in known else None for key in _BY_NAME
+        [_of(name, known[key], key, lacking) for name in names] if key in known else None for key in _BY_NAME
     )
     tables = fitted = strengths = None
     if told["states"] is not None and told["tables"] is not None:
@@ -102,11 +122,7 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
     if states is not None and counts is not None and list(map(len, counts)) != list(map(len, states)):
         raise ValueError
     if regressions is not None:
-        slopes = ([own["coefficients"][names[p]] for p in network.parents[x]] for x, own in enumerate(regressions))
-        fitted = [
-            Regression(own["intercept"], np.array(each, np.float64), own["variance"])
-            for own, each in zip(regressions, slopes, strict=True)
-        ]
+        fitted = [_regression(own, [names[p] for p in network.parents[x]]) for x, own in enumerate(regressions)]
     return replace(
         bare,
         states=states,
@@ -116,7 +132,55 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
         counts=states and counts,
         spreads=spreads,
         treated=known.get("treated"),
+        conditionals=_conditionals(network, states, known["conditionals"]) if "conditionals" in known else None,
     )
+
+
+def _of(name: str, told: Mapping[str, Any], key: str, lacking: Mapping[str, Any]) -> Any:
+    """What is told of a variable; KeyError if nothing is, where something must be."""
+    return told.get(name, lacking[key]) if key in lacking else told[name]
+
+
+def _regression(own: _Regression, parents: Sequence[str]) -> Regression:
+    slopes = [own["coefficients"][name] for name in parents]
+    return Regression(own["intercept"], np.array(slopes, np.float64), own["variance"])
+
+
+def _conditionals(
+    network: Network, states: Sequence[Sequence[str]] | None, told: Mapping[str, Mapping[str, Any]]
+) -> Conditionals:
+    """The parameters of a network of states and numbers; ValueError and the like if they cannot be."""
+    if states is None:
+        raise ValueError
+    labels = tuple(map(tuple, states))
+    families = (_family(network, x, labels, told[name]) for x, name in enumerate(network.names))
+    return Conditionals(network, labels, tuple(families))
+
+
+def _family(network: Network, child: int, states: tuple[tuple[str, ...], ...], told: Mapping[str, Any]) -> Family:
+    own = {key: decode(kind, told[key]) for key, kind in get_type_hints(_Conditional).items() if key in told}
+    discrete = tuple(p for p in network.parents[child] if states[p])
+    numbers = tuple(p for p in network.parents[child] if not states[p])
+    shape = tuple(len(states[p]) for p in discrete)
+    if own["given"] != [network.names[p] for p in discrete] or bool(states[child]) != ("table" in own):
+        raise ValueError
+    if "table" in own:
+        table = np.array(own["table"], np.float64)
+        if numbers or table.shape != (*shape, len(states[child])):
+            raise ValueError
+        return Family(table, discrete, numbers, shape)
+    names = [network.names[p] for p in numbers]
+    elsewhere = _regression(own["elsewhere"], names) if "elsewhere" in own else None
+    found = [elsewhere] * math.prod(shape)
+    records = [0] * math.prod(shape)
+    for one in own["regressions"]:
+        at = [states[p].index(state) for p, state in zip(discrete, one["states"], strict=True)]
+        place = int(np.ravel_multi_index(at, shape)) if at else 0
+        found[place], records[place] = _regression(one, names), one["records"]
+    whole = [one for one in found if one is not None]
+    if len(whole) < len(found):
+        raise ValueError
+    return Family(None, discrete, numbers, shape, tuple(whole), tuple(records))
 
 
 def check_free(path: Path, overwrite: bool, how: str) -> None:

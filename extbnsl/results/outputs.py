@@ -6,10 +6,10 @@ from typing import Any
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
-from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.figures import counted
-from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.data.dataset import spreads, state_counts
+from extbnsl.data import Data, Dataset, Mixed, Numbers
+from extbnsl.data.dataset import spread_of, spreads, state_counts
 from extbnsl.files.atomic import Content, encoded
 from extbnsl.files.names import ARC_FREQUENCIES, BIF, DOCUMENT, of_network
 from extbnsl.formats.bif_writer import bif_text, other_words
@@ -88,10 +88,19 @@ def _own_of_numbers(network: Network, numbers: Numbers, smoothing: float | None)
     return {"regressions": fitted, "spreads": spreads(numbers)}
 
 
+def _own_of_both(network: Network, data: Mixed, smoothing: float | None) -> dict[str, Any]:
+    from extbnsl.networks.conditional import conditionals
+
+    own = [None if states else spread_of(values) for states, values in zip(data.states, data.values.T, strict=True)]
+    known = None if smoothing is None else conditionals(network, data, smoothing)
+    return {"states": data.states, "counts": state_counts(data), "spreads": own, "conditionals": known}
+
+
 # By kind of data what there is to tell of a network of it, as `Described` has it; no parameters if smoothing is None.
 _OWN: dict[str, Callable[[Network, Any, float | None], dict[str, Any]]] = {
     STATES: _own_of_states,
     NUMBERS: _own_of_numbers,
+    MIXED: _own_of_both,
 }
 
 

@@ -4,21 +4,21 @@ import contextlib
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
-from extbnsl.core.data_options import NUMBERS
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.knowledge import did_you_mean
 from extbnsl.core.sentences import Mention
-from extbnsl.data import Data, Dataset
+from extbnsl.data import Data, Dataset, Mixed, Numbers
 from extbnsl.data.alike import state_of
 from extbnsl.data.column import clean_name
-from extbnsl.networks import inference
+from extbnsl.networks import conditional, inference
+from extbnsl.networks.conditional import Conditionals, conditionals
 from extbnsl.networks.gaussian import Regression, conditioned, regressions
 from extbnsl.networks.inference import Tables, log_evidence, marginals
 from extbnsl.networks.network import Network, relevant
@@ -41,7 +41,10 @@ def about(
     if isinstance(data, Dataset):
         tables = Tables.fitted(network, data, smoothing)
         return about_states(tables, data.states, variables, given, joint, memory)
-    return _ABOUT[data.kind](network, data, variables, given, joint)
+    if isinstance(data, Mixed):
+        return about_both(conditionals(network, data, smoothing), variables, given, joint)
+    assert isinstance(data, Numbers), "there are no others"
+    return about_numbers(network, regressions(network, data), variables, given, joint)
 
 
 def about_states(
@@ -109,10 +112,60 @@ def about_numbers(
     return {name: {"mean": each[name], "standard_deviation": own} for name, own in zip(asked, deviations, strict=True)}
 
 
-# By kinds of data but states.
-_ABOUT: dict[str, Callable[[Network, Any, Iterable[str] | None, Mapping[str, Any], bool], dict[Any, Any]]] = {
-    NUMBERS: lambda network, data, *asked: about_numbers(network, regressions(network, data), *asked),
-}
+def about_both(
+    known: Conditionals, variables: Iterable[str] | None, given: Mapping[str, Any], joint: bool = False
+) -> dict[Any, Any]:
+    """What a network of states and numbers says of each of these variables, by default all that are not given: as
+    `about_states` of those of states, and as `about_numbers` of the others; if it is `joint`, they are of one kind.
+
+    Raises InputError as these do, and for too many joint states of what is not given.
+    """
+    names = known.network.names
+    targets, told = _asked(names, variables, given)
+    codes, values = np.zeros((1, len(names)), np.int64), np.zeros((1, len(names)))
+    for place, value in told.items():
+        if known.states[place]:
+            codes[0, place] = _state(names[place], value, known.states[place])
+        else:
+            values[0, place] = _number(names[place], value)
+    kinds = {bool(known.states[target]) for target in targets}
+    if joint and len(kinds) > 1:
+        raise InputError("Some of these variables have states and others numbers: ask for those of one kind together.")
+    if joint and kinds == {True}:
+        return _joint_states(known, codes, values, targets, tuple(told))
+    found = conditional.conditioned(known, codes, values, targets, tuple(told))
+    if not all(np.isfinite(own).all() for own in (*found.states.values(), found.means, found.covariances)):
+        raise InputError("By the network what is given is impossible together: leave some of it out.")
+    numbers = [target for target in targets if not known.states[target]]
+    at, answer = {target: i for i, target in enumerate(numbers)}, dict[Any, Any]()
+    for target in targets:
+        if known.states[target]:
+            answer[names[target]] = dict(zip(known.states[target], found.states[target][0].tolist(), strict=True))
+            continue
+        row, mean = found.covariances[0, at[target]].tolist(), float(found.means[0, at[target]])
+        spread = (
+            {"covariance": dict(zip((names[v] for v in numbers), row, strict=True))}
+            if joint
+            else {"standard_deviation": math.sqrt(max(0.0, row[at[target]]))}
+        )
+        answer[names[target]] = {"mean": mean, **spread}
+    return answer
+
+
+def _joint_states(
+    known: Conditionals,
+    codes: NDArray[np.int64],
+    values: NDArray[np.float64],
+    targets: Sequence[int],
+    observed: tuple[int, ...],
+) -> dict[Any, Any]:
+    """The joint table of some variables of states, (a state of each, in their order): probability."""
+    labels = [known.states[target] for target in targets]
+    _check_rows(labels)
+    found = conditional.joint(known, codes, values, targets, observed)
+    if not np.isfinite(found).all():
+        raise InputError("By the network what is given is impossible together: leave some of it out.")
+    return dict(zip(itertools.product(*labels), found.ravel().tolist(), strict=True))
 
 
 def _asked(

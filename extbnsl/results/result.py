@@ -16,7 +16,7 @@ from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.version import __version__
-from extbnsl.data import Data, Dataset
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.files.atomic import Content, encoded, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, RESULT, is_of_some
 from extbnsl.formats.bif_writer import bif_text
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def check_smoothing(data: Data | None, smoothing: float) -> None:
     """Raise InputError for a smoothing where there are data of other kinds than states."""
-    if smoothing and data is not None and not isinstance(data, Dataset):
+    if smoothing and isinstance(data, Numbers):
         raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
 
 

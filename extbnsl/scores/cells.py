@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from extbnsl.data import Dataset
+    from extbnsl.data import Dataset, Mixed
 
 FEW = 256  # joint states, some of which may not occur
 ROOM = 1 << 16  # numbers of joint states that are counted without sorting, however few records there are
@@ -43,19 +43,19 @@ def _sum_mlogm(counts: NDArray[np.int64]) -> float:
     return float((positive * np.log(positive)).sum())
 
 
-def cells_of(dataset: "Dataset", child: int, parents: Sequence[int] = ()) -> Cells:
-    """The counts of a family. O(N parents), or O(N log N) for very many joint states."""
+def cells_of(dataset: "Dataset | Mixed", child: int, parents: Sequence[int] = ()) -> Cells:
+    """The counts of a family of variables of states. O(N parents), or O(N log N) for very many joint states."""
     arity = len(dataset.states[child])
     if not parents:
         return Cells(np.bincount(dataset.codes[:, child])[None, :], arity, 1.0)
-    configurations, numbers = _numbered(dataset, parents)
+    configurations, numbers = numbered(dataset, parents)
     cells = configurations * arity + dataset.codes[:, child]
     counts = np.bincount(cells, minlength=numbers * arity).reshape(numbers, arity)
     possible = math.prod(dataset.arities[list(parents)].tolist())
     return Cells(counts[counts.any(axis=1)], arity, float(possible) if possible < 1e300 else math.inf)
 
 
-def _numbered(dataset: "Dataset", variables: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+def numbered(dataset: "Dataset | Mixed", variables: Sequence[int]) -> tuple[NDArray[np.int64], int]:
     """For each record a number of the joint state of some variables, with few gaps, and how many numbers there are."""
     which, numbers = np.zeros(dataset.records, np.int64), 1
     for variable in variables:

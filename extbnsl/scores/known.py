@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from extbnsl.core.arguments import check_number
 from extbnsl.core.claims import Claim
-from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
 from extbnsl.scores.score import DEFAULT_ESS, CellScore, Nats, ParameterScore, PenalisedScore, Titled
@@ -23,12 +23,13 @@ SCORES = {
     "fnml": ("qnml", "FNML", STATES),
     "qnml": ("qnml", "QNML", STATES),
     "gaussian-bic": ("gaussian", "GAUSSIAN_BIC", NUMBERS),
+    "cg-bic": ("conditional", "CG_BIC", MIXED),
 }
 WITH_ESS = ("bdeu", "bds")
-WITH_PENALTY = ("mdl", "bic", "aic", "gaussian-bic")
+WITH_PENALTY = ("mdl", "bic", "aic", "gaussian-bic", "cg-bic")
 NAMES = tuple(SCORES)
 CHOICES = f"{', '.join(NAMES)} (mdl and bic are the same: minus BIC)"  # for people
-KIND_WORDS = {STATES: "columns of states", NUMBERS: "columns of numbers"}
+KIND_WORDS = {STATES: "columns of states", NUMBERS: "columns of numbers", MIXED: "columns of both kinds"}
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 SMALLEST_PENALTY, LARGEST_PENALTY = 1e-9, 1e9  # nats a parameter

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from extbnsl.core.knowledge import Knowledge
+    from extbnsl.data import Data
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
 
@@ -38,6 +40,10 @@ class Titled:
     maximised: str
     ess: float | None = field(default=None, kw_only=True)
     penalty: float | None = field(default=None, kw_only=True)
+
+    def implied(self, knowledge: "Knowledge", data: "Data") -> "Knowledge":
+        """The knowledge with what else the score says of networks of these data."""
+        return knowledge
 
 
 @dataclass(frozen=True)

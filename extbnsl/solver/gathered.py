@@ -10,9 +10,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError
-from extbnsl.core.events import Event, Observer, StageAdvanced
+from extbnsl.core.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.core.figures import format_cost, in_full
 from extbnsl.data import Data, Dataset
 from extbnsl.kernels.varsets import WORD_BITS
@@ -22,6 +24,7 @@ from extbnsl.orders.fitted.search import Fitting, fitting
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_varsets
 from extbnsl.orders.population import DEFAULT
+from extbnsl.parents.exhaustive.one_by_one import ChildSource
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
@@ -133,6 +136,9 @@ def gathered_families(problem: Data | LocalScores, run: ApproximateRun) -> Gathe
 
 
 def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
+    source = source_of(dataset, run.asked.claim)
+    if isinstance(source, ChildSource):
+        return _size_by_size(source, run)
     n = dataset.variables
     selection = INDEPENDENCE if run.asked.methods.selection == AUTO else run.asked.methods.selection
     setting = exploration(dataset, selection, run.asked.claim, FIRST)
@@ -157,6 +163,32 @@ def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
     little = as_bitmasks <= run.granted.memory // 8
     scores = as_local_scores(dataset.names, families, run.asked.claim) if little else None
     return Gathered(lists_of_families(families), scores)
+
+
+def _size_by_size(source: ChildSource, run: ApproximateRun) -> Gathered:
+    """The families of a source whose children share nothing: all of up to so many parents that can win, more and more
+    until the exploration's share of the time is over."""
+    data, claim, standing = source.data, run.asked.claim, run.commits.standing
+    limits, needed = source.constraints.limits, source.constraints.required.sum(axis=0)
+    found, whole = None, False
+    with run.context.stages.stage("scores", size_of(data), standing.times.searched) as summary:
+        for most in range(1, max(2, int(limits.max()) + 1)):
+            fewer = replace(source.constraints, limits=np.minimum(limits, np.maximum(needed, most)))
+            with run.workers(standing.times.latest if found is None else standing.times.explored) as workers:
+                means = Means(workers, run.context.shelf, ignore)
+                now = surviving_families(data, claim, means, constraints=fewer)
+            if found is None or now.stopped is None:
+                found = now
+            whole = now.stopped is None and bool((fewer.limits == limits).all())
+            if now.stopped is not None or whole:
+                break
+        assert found is not None, "there is one at least"
+        summary.append(f"{in_full(found.scores.families, 'parent set')} kept")
+        with run.workers(standing.times.latest) as workers:
+            _note(found.least.tolist() if whole else source.least_costs(workers), data.variables if whole else 0, run)
+    standing.searching = True
+    lists = lists_of_varsets(found.scores.parents, found.scores.costs)
+    return Gathered(lists, found.scores if whole else None)
 
 
 def _fitting(setting: Exploration, run: ApproximateRun) -> Fitting | None:

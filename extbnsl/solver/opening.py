@@ -22,6 +22,7 @@ from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.proof.commits import Checkpoints, Record
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
+from extbnsl.scores.known import kind_of, score_named
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.place import Place
 
@@ -51,8 +52,10 @@ class Request:
     kind: str = SOLVE
 
     def __post_init__(self) -> None:
-        over = replace(self.claim, knowledge=self.claim.knowledge.over(self.problem.names))
-        object.__setattr__(self, "claim", over)
+        knowledge = self.claim.knowledge.over(self.problem.names)
+        if isinstance(self.problem, Data) and kind_of(self.claim.score) == self.problem.kind:
+            knowledge = score_named(self.claim.score).implied(knowledge, self.problem)
+        object.__setattr__(self, "claim", replace(self.claim, knowledge=knowledge))
 
     def check(self) -> None:
         """Raise InputError for values that cannot be, and RunDirectoryError for a state of another problem."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
@@ -34,6 +34,7 @@ from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.arc_costs import ChargedFamilies, arcs_beside, leads_of
+from extbnsl.verify.both_families import families_of_both
 from extbnsl.verify.branching import Branching, TreeNode
 from extbnsl.verify.certificate import (
     BEYOND,
@@ -377,4 +378,8 @@ def _scored(
     return _FAMILIES[problem.kind](problem, claim, demands, workers, leads)
 
 
-_FAMILIES: dict[str, Callable[..., FamilySource]] = {STATES: families_of_data, NUMBERS: families_by_regressions}
+_FAMILIES: dict[str, Callable[..., FamilySource]] = {
+    STATES: families_of_data,
+    NUMBERS: families_by_regressions,
+    MIXED: families_of_both,
+}

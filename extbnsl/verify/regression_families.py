@@ -152,8 +152,8 @@ def families_by_regressions(
     columns = apart - np.array([math.fsum(column.tolist()) / records for column in apart.T])
     norms = np.sqrt((columns**2).sum(axis=0))
     spread = float((np.sqrt((apart**2).sum(axis=0)) / norms).max())
-    triangle, stages = _triangle(columns, workers)
-    units = triangle / norms
+    coordinates, stages = triangle(columns, workers)
+    units = coordinates / norms
     singular, most = bool(least_shares(units).min() < SINGULAR), 2.0 * _most_inverse(units)
     partial = (units.T @ units) ** 2 if singular else _given_others(units)
     stages += 3 * n + n * max(demands.most)
@@ -162,7 +162,7 @@ def families_by_regressions(
     price = parameter_cost(claim, records)
     each = price + cost_of_any(claim, n)
     problem = _Measured(
-        numbers, demands, workers, price, each, leads, triangle, exponents, partial, singular, most, relative
+        numbers, demands, workers, price, each, leads, coordinates, exponents, partial, singular, most, relative
     )
     if not (relative <= 0.125 and max(map(problem.rounding, range(n))) <= COARSEST):
         raise TooMuch(UNCHECKABLE)
@@ -198,12 +198,12 @@ def _most_inverse(units: NDArray[np.float64]) -> float:
     return most
 
 
-def _triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[np.float64], int]:
+def triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[np.float64], int]:
     """The coordinates (n, n) of columns (N, n), by those of either half, and how many rotations a row takes at most."""
     workers.check()
     n, stages = columns.shape[1], 0
     if len(columns) > max(2 * n, LEAST_ROWS):
-        halves = [_triangle(half, workers) for half in np.array_split(columns, 2)]
+        halves = [triangle(half, workers) for half in np.array_split(columns, 2)]
         columns, stages = np.vstack([half for half, _ in halves]), max(stages for _, stages in halves)
     rows = np.vstack([columns, np.zeros((max(0, n - len(columns)), n))])
     triangulate(rows)

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.data_options import NUMBERS, STATES
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data import Data, Dataset, Mixed, Numbers
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
@@ -27,6 +27,7 @@ PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
     "mdl": lambda records: math.log(records) / 2,
     "aic": lambda records: 1.0,
     "gaussian-bic": lambda records: math.log(records) / 2,
+    "cg-bic": lambda records: math.log(records) / 2,
 }
 SINGULAR = 1e-10 * (1.0 - 1e-6)  # see `least_shares`; the solver's limit, less what rounding may do to either
 NOTHING = 1e-150  # a singular value of columns of norm 1
@@ -35,6 +36,7 @@ WITH_ESS = ("bdeu", "bds")
 OF_KINDS: Mapping[str, tuple[str, ...]] = {
     STATES: ("mdl", "aic", *WITH_ESS, "k2", "fnml", "qnml"),
     NUMBERS: ("gaussian-bic",),
+    MIXED: ("cg-bic",),
 }
 KNOWN = tuple(score for own in OF_KINDS.values() for score in own)
 
@@ -98,11 +100,16 @@ def parameter_cost(claim: Scored, records: int) -> float:
 
 def scored_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored) -> float:
     """The same without what arcs cost besides."""
-    score, ess = claim.score, claim.ess
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
     if not isinstance(problem, Dataset):
         return _COSTS[problem.kind](problem, child, parents, claim)
+    return _counted(problem, child, parents, claim)
+
+
+def _counted(problem: Dataset | Mixed, child: int, parents: tuple[int, ...], claim: Scored) -> float:
+    """What the family of a child costs, in nats, where it has states alone."""
+    score, ess = claim.score, claim.ess
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
     if states * arity > MOST_PARAMETERS:
         return math.inf
@@ -152,6 +159,48 @@ def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Sc
             f"The family of {numbers.names[child]!r} with {others} is singular: no Gaussian fits it."
         )
     return _of_squares(_left(columns), units[0], records) + parameter_cost(claim, records) * (len(parents) + 2)
+
+
+def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored) -> float:
+    """The conditional Gaussian BIC of one family: regressions over the records of each configuration."""
+    discrete = tuple(p for p in parents if data.states[p])
+    numbers = tuple(p for p in parents if not data.states[p])
+    if data.states[child]:
+        if numbers:
+            raise VerificationError(
+                f"The family of {data.names[child]!r}, which has states, has the parent {data.names[numbers[0]]!r}, "
+                "which has numbers."
+            )
+        return _counted(data, child, discrete, claim)
+    records, configurations = data.records, math.prod(len(data.states[p]) for p in discrete)
+    whole = data.values[:, (child, *numbers)] - data.values[:1, (child, *numbers)]
+    whole = whole - whole.mean(axis=0)
+    units = np.sqrt((whole**2).mean(axis=0))
+    which, terms = _numbered(data.codes[:, discrete]), []
+    for number in np.unique(which).tolist():
+        own = whole[which == number] / units
+        squares = _squares_left(own - own.mean(axis=0))
+        if squares.min() < SINGULAR * len(own):
+            others = ", ".join(repr(data.names[p]) for p in parents)
+            raise VerificationError(
+                f"The family of {data.names[child]!r} with {others} is singular: no Gaussian fits it where its parents "
+                "of states have some states."
+            )
+        log_variance = math.log(float(squares[0]) / len(own)) + 2.0 * math.log(float(units[0]))
+        terms.append(len(own) * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0)
+    return math.fsum(terms) + parameter_cost(claim, records) * configurations * (len(numbers) + 2)
+
+
+def _squares_left(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The squares that all others leave of each of these columns (N, m), (m,): one over the diagonal of the inverse of
+    their products, by singular values."""
+    m = columns.shape[1]
+    if len(columns) <= m:
+        return np.zeros(m)
+    norms = np.sqrt((columns**2).sum(axis=0))
+    if not norms.all():
+        return np.zeros(m)
+    return np.asarray(least_shares(columns) * norms**2)
 
 
 def _in_units(numbers: Numbers, chosen: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -250,10 +299,11 @@ def least_cost(problem: Data | LocalScores, claim: Scored, workers: Workers) -> 
     if isinstance(problem, LocalScores):
         return math.fsum(float(costs.min()) for costs in problem.costs) - saved
     n, records = problem.variables, problem.records
-    if records * n > MOST_CELLS:
+    if records * n > MOST_CELLS or isinstance(problem, Mixed):
         return -math.inf
     if not isinstance(problem, Dataset):
-        return math.fsum(_LEFT[problem.kind](problem, claim, workers)) - saved
+        assert isinstance(problem, Numbers), "there are no others"
+        return math.fsum(_left_of_regressions(problem, claim, workers)) - saved
     return math.fsum(_left_of_counts(problem, claim, workers)) - saved
 
 
@@ -308,10 +358,8 @@ def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64],
         before = _numbered(np.column_stack([before, column]))
 
 
-# By kind of data but states: what a family costs, and what all other variables leave of each.
+# By kind of data but states: what a family costs.
 _COSTS: Mapping[str, Callable[[Any, int, tuple[int, ...], Scored], float]] = {
     NUMBERS: _regressed,
-}
-_LEFT: Mapping[str, Callable[[Any, Scored, Workers], Iterator[float]]] = {
-    NUMBERS: _left_of_regressions,
+    MIXED: _conditional,
 }

@@ -311,7 +311,7 @@ def test_a_score_of_numbers_is_named_where_all_columns_are_numbers(read):
     assert "--discrete " not in said
     with pytest.raises(InputError) as mixed:
         read(text.replace(",0\n", ",no\n").replace(",1\n", ",yes\n"))
-    assert "(--score gaussian-bic is for tables of numbers alone)" in str(mixed.value)
+    assert "(or take --score cg-bic, which takes states and numbers as they are)" in str(mixed.value)
 
 
 def test_texts_that_no_rule_cuts_are_told_at_once(read):

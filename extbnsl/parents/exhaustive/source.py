@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from extbnsl.core.claims import Claim
-from extbnsl.core.data_options import NUMBERS, STATES
-from extbnsl.data import Data, Dataset, Numbers, distinct_rows
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES
+from extbnsl.data import Data, Dataset, Mixed, Numbers, distinct_rows
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.charged import charged
 from extbnsl.parents.constraints import Constraints, constraints_of
@@ -108,10 +108,17 @@ def _measured(data: Numbers, claim: Claim, constraints: Constraints) -> Source:
     return Measured.of(data, claim, constraints)
 
 
+def _conditional(data: Mixed, claim: Claim, constraints: Constraints) -> Source:
+    from extbnsl.parents.exhaustive.conditional import Conditional
+
+    return Conditional.of(data, claim, constraints)
+
+
 # By kind of data what makes a source of them; InputError for columns that the score cannot have.
 SOURCES: dict[str, Callable[[Any, Claim, Constraints], Source]] = {
     STATES: Counted.of,
     NUMBERS: _measured,
+    MIXED: _conditional,
 }
 
 

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
-from extbnsl.core.data_options import NUMBERS, STATES, DataOptions, Texts
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES, DataOptions, Texts
 from extbnsl.core.errors import InputError
-from extbnsl.data import Dataset, Numbers, measured, prepare
+from extbnsl.data import Dataset, Mixed, Numbers, measured, prepare
 from extbnsl.data.alike import advice_for_new_records, encoded_alike
+from extbnsl.data.both import mixed
 from extbnsl.data.column import States, clean_name, listed
 from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import PART, Given, as_they_were, given
 from extbnsl.data.values import kind_of
-from extbnsl.networks import gaussian
+from extbnsl.networks import conditional, gaussian
+from extbnsl.networks.conditional import Answer, Conditionals, conditionals
 from extbnsl.networks.gaussian import Regression, conditioned, log_densities_observed, regressions
 from extbnsl.networks.inference import Tables, log_likelihoods_observed, marginals
 from extbnsl.networks.network import Network, relevant
@@ -44,7 +46,7 @@ class Reader:
     who: str
 
     def records(
-        self, data: Given, make: Make[Made], filled: str | Mapping[str, str], discrete: str | None = None
+        self, data: Given, make: Make[Made], filled: str | Mapping[str, str], discrete: Texts | None = None
     ) -> tuple[Made, NDArray[np.bool_]]:
         """What `make` makes of new records, and where their values are missing, (N, columns); these are filled with
         some text, unless `missing` asks for a state of them."""
@@ -144,6 +146,10 @@ class StateAnswers(Answers):
 
     def with_limits(self, smoothing: float, memory: int | None) -> Self:
         return replace(self, smoothing=smoothing, memory=memory)
+
+    def has_states(self, target: int) -> bool:
+        """Whether a variable has states."""
+        return True
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood of what is observed of each record in X."""
@@ -248,10 +254,118 @@ def _of_numbers(
     return NumberAnswers(network, regressions(network, numbers), reader)
 
 
+@dataclass(frozen=True, eq=False)
+class ConditionalAnswers(Answers):
+    """The answers of a network of states and numbers.
+
+    data: what it was learned from; raw: the first of these records with no state cut; values: those of each variable of
+    states as they were in X; smoothing: the equivalent sample size of the prior of tables.
+    """
+
+    network: Network
+    data: Mixed
+    raw: Mixed
+    values: Mapping[str, NDArray[Any]]
+    reader: Reader
+    smoothing: float = 0.0
+
+    def with_limits(self, smoothing: float, memory: int | None) -> Self:
+        return replace(self, smoothing=smoothing)
+
+    def has_states(self, target: int) -> bool:
+        """Whether a variable has states."""
+        return bool(self.data.states[target])
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The log-density of what is observed of each record in X."""
+        return conditional.log_densities_observed(self._known, *self._records(X))
+
+    def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
+        """The probability of each state of the variable `target` given what is observed of each record of X."""
+        found = self._answered(X, target, lambda answer: answer.states[target], len(self.data.states[target]))
+        impossible = np.isnan(found).any(axis=1)
+        if impossible.any():
+            raise InputError(
+                f"X: record {int(impossible.argmax()) + 1} is impossible by the network whatever "
+                f"{self.network.names[target]!r} is; give a smoothing above 0."
+            )
+        return found
+
+    def predict(self, X: Any, target: int) -> NDArray[Any]:
+        """The most probable state of the variable `target`, or its mean, in each record of X."""
+        if self.has_states(target):
+            return self.values[self.network.names[target]][self.predict_proba(X, target).argmax(axis=1)]
+        return _finite(self._answered(X, target, lambda answer: answer.means, 1)[:, 0])
+
+    def sample(self, records: int, random: np.random.Generator) -> Any:
+        """So many records drawn from the network, as X was."""
+        codes, values = conditional.sampled(self._known, records, random)
+        return self.reader.returned(
+            [
+                self.values[name][codes[:, j]] if self.has_states(j) else values[:, j]
+                for j, name in enumerate(self.network.names)
+            ]
+        )
+
+    @property
+    def _known(self) -> Conditionals:
+        return conditionals(self.network, self.data, self.smoothing)
+
+    def _answered(
+        self, X: Any, target: int, of: Callable[[Answer], NDArray[np.float64]], width: int
+    ) -> NDArray[np.float64]:
+        """A part, (N, width), of what the network says of a variable in each record."""
+        codes, values, lacking = self._records(X, target)
+        known, found = self._known, np.zeros((len(codes), width))
+        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
+            found[rows] = of(conditional.conditioned(known, codes[rows], values[rows], [target], observed))
+        return found
+
+    def _records(
+        self, X: Any, unseen: int | None = None
+    ) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.bool_]]:
+        """The codes and numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
+        `unseen`."""
+        names, data = self.network.names, self.reader.new(X, unseen)
+        discrete = [name for name, states in zip(names, self.data.states, strict=True) if states]
+        shape, at = (data.records, len(names)), list(map(names.index, data.names))
+        codes, values, lacking = np.zeros(shape, np.uint16), np.zeros(shape), np.ones(shape, np.bool_)
+        filled = {name: own[0] if own else "0" for name, own in zip(self.raw.names, self.raw.states, strict=True)}
+        places = list(map(names.index, discrete))
+        for start, part in zip(range(0, data.records, PART), data.parts() if at else (), strict=False):
+            rows = slice(start, start + part.records)
+            new, lacking[rows, at] = self.reader.records(
+                part, mixed, filled, [name for name in part.names if name in discrete]
+            )
+            if texts := [name for name, own in zip(new.names, new.states, strict=True) if own and name not in discrete]:
+                raise InputError(f"X: {listed(texts)} must have numbers, as in fit.", names=texts)
+            values[rows, at] = new.values
+            if any(new.states):
+                with advice_for_new_records():
+                    own = encoded_alike(new.discrete(), self.raw.discrete(), self.data.discrete())
+                codes[rows, places] = own
+        return codes, values, lacking
+
+
+def _of_both(
+    network: Network, data: Mixed, given: Given, options: Mapping[str, Any], reader: Reader
+) -> ConditionalAnswers:
+    discrete = [name for name, states in zip(data.names, data.states, strict=True) if states]
+    raw = data
+    if options["discretise"] is not None:
+        as_it_is = DataOptions(**dict(options) | {"discretise": None, "discrete": discrete})
+        raw = next(given.parts()).made(mixed, as_it_is)
+    columns = (values for name, values in zip(given.names, given.columns, strict=True) if name in discrete)
+    labels = (states for states in data.states if states)
+    values = (as_they_were(states, kind_of(own)) for states, own in zip(labels, columns, strict=True))
+    return ConditionalAnswers(network, data, raw, dict(zip(discrete, values, strict=True)), reader)
+
+
 # By kind of data what answers for a network of it, given X of `fit`, the options by which it was read, and a reader.
 ANSWERS: dict[str, Callable[[Network, Any, Given, Mapping[str, Any], Reader], Answers]] = {
     STATES: _of_states,
     NUMBERS: _of_numbers,
+    MIXED: _of_both,
 }
 
 

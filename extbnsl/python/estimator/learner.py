@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import check_whole, plain
-from extbnsl.core.data_options import STATES, DataOptions, Texts
+from extbnsl.core.data_options import NUMBERS, STATES, DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.keywords import described, keywords, without
 from extbnsl.core.options import made_of
@@ -22,6 +22,8 @@ from extbnsl.python.api import BUDGETS, PLACE, QUESTION, SEED, TABLE, TELLING, l
 from extbnsl.python.estimator.answers import (
     ANSWERS,
     Answers,
+    ConditionalAnswers,
+    NumberAnswers,
     Reader,
     StateAnswers,
     pandas_frame,
@@ -152,7 +154,7 @@ class BayesianNetworkLearner:
     def states_(self) -> dict[str, NDArray[Any]]:
         self._fitted("states_")
         self._need_states("states_")
-        assert isinstance(self._answers, StateAnswers)
+        assert isinstance(self._answers, StateAnswers | ConditionalAnswers)
         return dict(self._answers.values)
 
     @property
@@ -229,8 +231,14 @@ class BayesianNetworkLearner:
         """
         with told():
             answers = self._ask("predict_proba")
-            assert isinstance(answers, StateAnswers)
-            return answers.predict_proba(X, self._position(target))
+            assert isinstance(answers, StateAnswers | ConditionalAnswers)
+            position = self._position(target)
+            if not answers.has_states(position):
+                raise InputError(
+                    f"predict_proba: {answers.network.names[position]!r} has numbers and no states; predict gives its "
+                    "mean."
+                )
+            return answers.predict_proba(X, position)
 
     def predict(self, X: Any, target: Any = None) -> NDArray[Any]:
         """The most probable state of a column given what X has of the others in each record; of numbers, the mean.
@@ -362,8 +370,8 @@ class BayesianNetworkLearner:
     def _need_states(self, wanted: str) -> None:
         """Raise StatesOnlyError if the network is one of numbers, or would be."""
         answers = getattr(self, "_answers", None)
-        of_states = kind_of(self.scoring_method) == STATES if answers is None else isinstance(answers, StateAnswers)
-        if not of_states:
+        of_numbers = kind_of(self.scoring_method) == NUMBERS if answers is None else isinstance(answers, NumberAnswers)
+        if of_numbers:
             raise StatesOnlyError(
                 f"{wanted}: the variables of a Gaussian network are numbers and have no states; predict gives the mean "
                 "of a column."
