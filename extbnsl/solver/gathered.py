@@ -167,18 +167,17 @@ def _of_data(dataset: Data, run: ApproximateRun) -> Gathered:
 
 def _size_by_size(source: ChildSource, run: ApproximateRun) -> Gathered:
     """The families of a source whose children share nothing: all of up to so many parents that can win, more and more
-    until the exploration's share of the time is over."""
+    until the exploration's share of the time is over; of the last size, those of the children that were done then."""
     data, claim, standing = source.data, run.asked.claim, run.commits.standing
     limits, needed = source.constraints.limits, source.constraints.required.sum(axis=0)
     found, whole = None, False
     with run.context.stages.stage("scores", size_of(data), standing.times.searched) as summary:
         for most in range(1, max(2, int(limits.max()) + 1)):
             fewer = replace(source.constraints, limits=np.minimum(limits, np.maximum(needed, most)))
-            with run.workers(standing.times.latest if found is None else standing.times.explored) as workers:
+            with run.workers(standing.times.latest) as workers:
                 means = Means(workers, run.context.shelf, ignore)
                 now = surviving_families(data, claim, means, constraints=fewer)
-            if found is None or now.stopped is None:
-                found = now
+            found = now if found is None or now.stopped is None else _both(found, now)
             whole = now.stopped is None and bool((fewer.limits == limits).all())
             if now.stopped is not None or whole:
                 break
@@ -189,6 +188,16 @@ def _size_by_size(source: ChildSource, run: ApproximateRun) -> Gathered:
     standing.searching = True
     lists = lists_of_varsets(found.scores.parents, found.scores.costs)
     return Gathered(lists, found.scores if whole else None)
+
+
+def _both(fewer: Survivors, more: Survivors) -> Survivors:
+    """The families of more parents, of the children of which all were judged, and of fewer of the others."""
+    done = np.isinf(more.unjudged).tolist()
+    parents, costs = (
+        tuple(own if is_done else old for own, old, is_done in zip(*each, done, strict=True))
+        for each in ((more.scores.parents, fewer.scores.parents), (more.scores.costs, fewer.scores.costs))
+    )
+    return replace(fewer, scores=replace(fewer.scores, parents=parents, costs=costs))
 
 
 def _fitting(setting: Exploration, run: ApproximateRun) -> Fitting | None:
