@@ -6,7 +6,7 @@ from typing import Any
 from extbnsl.cli import session
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Options
-from extbnsl.run.directory import is_run
+from extbnsl.run.directory import is_begun
 
 
 def begin_or_go_on(given: argparse.Namespace, methods: Options, scope: Any = None) -> int:
@@ -16,7 +16,7 @@ def begin_or_go_on(given: argparse.Namespace, methods: Options, scope: Any = Non
         raise InputError(f"{given.method} has no checkpoints to go on from: leave it out.", option="resume")
     if given.resume and given.overwrite:
         raise InputError("goes on with a run, and --overwrite replaces it: give one of them.", option="resume")
-    if given.resume and is_run(session.run_folder(given)):
+    if given.resume and is_begun(session.run_folder(given)):
         from extbnsl.cli.resume import go_on_with
 
         return go_on_with(session.run_folder(given), given, methods, scope)

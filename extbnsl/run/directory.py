@@ -209,7 +209,8 @@ def _check_free(path: Path, overwrite: bool) -> None:
     if not path.is_dir():
         raise InputError(f"The run directory {path} is a file;", *choose)
     foreign = foreign_files(path)
-    if not foreign and not any(entry.name != LOCK for entry in path.iterdir()):
+    left = [entry.name for entry in path.iterdir() if entry.name != LOCK]
+    if not foreign and (not left or (is_run(path) and not is_begun(path))):
         return
     if not overwrite:
         found, replaced = "exists and is not empty; give ", "the run in it"
@@ -252,6 +253,11 @@ def _open_log(path: Path) -> int:
 def is_run(path: Path) -> bool:
     """Whether a run has written to the folder `path`, or is about to."""
     return left_by_a_run(path) or manifests.is_run(path)
+
+
+def is_begun(path: Path) -> bool:
+    """Whether a run has written anything to the folder `path` but its lock, and files that a kill left unfinished."""
+    return is_run(path) and any(entry.name != LOCK and not names.is_temporary(entry.name) for entry in path.iterdir())
 
 
 def check_run(path: Path) -> None:

@@ -126,6 +126,16 @@ def test_an_empty_folder_and_one_with_a_lock_alone_are_begun(capsys):
         subprocess.run(["rm", "-rf", "r"], check=True)
 
 
+def test_a_run_that_was_killed_before_its_first_file_is_begun_again(capsys):
+    Path("r").mkdir()
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    Path("r", "lock").write_text(f"extbnsl {gone.pid}")
+    Path("r", f".manifest.json.{gone.pid}.tmp").write_text("{")
+    assert run(capsys, *SOLVE)[0] == 0
+    assert not [name for name in os.listdir("r") if name.endswith(".tmp")]
+
+
 @pytest.mark.parametrize(
     "command", [["kbest", "-k", "3"], ["approximate", "--time", "2s"], ["solve", "--bootstrap", "3"]]
 )
