@@ -3,6 +3,7 @@
 import contextlib
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,22 @@ def numbers(variables: int, records: int, seed: int = 1) -> Numbers:
     for v in range(1, variables):
         values[:, v] += values[:, rng.integers(max(0, v - 8), v, 2)] @ [0.5, 0.5]
     return Numbers(tuple(f"v{v}" for v in range(variables)), values, "generated")
+
+
+@functools.cache
+def with_gaps(variables: int, records: int) -> Dataset:
+    """The records of `dataset`, in every other column of which a tenth of the values is missing."""
+    whole, rng = dataset(variables, records), np.random.default_rng([1, variables, records])
+    lacking = (rng.random(whole.codes.shape) < 0.1) & (np.arange(variables) % 2 == 0)
+    return replace(whole, codes=np.where(lacking, whole.arities, whole.codes).astype(np.uint16), gaps=True)
+
+
+@functools.cache
+def numbers_with_gaps(variables: int, records: int) -> Numbers:
+    """The same of `numbers`."""
+    whole, rng = numbers(variables, records), np.random.default_rng([1, variables, records])
+    lacking = (rng.random(whole.values.shape) < 0.1) & (np.arange(variables) % 2 == 0)
+    return replace(whole, values=np.where(lacking, np.nan, whole.values), gaps=True)
 
 
 @functools.cache

@@ -66,6 +66,7 @@ def approximate(
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
+    targets: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
 def best_first(
@@ -95,6 +96,7 @@ def best_first(
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
+    targets: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> collections.abc.Iterator[CostedNetwork]: ...
 def cost(
@@ -119,6 +121,7 @@ def cost(
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
+    targets: str | None = None,
 ) -> NetworkCost: ...
 def describe(
     data: Any,
@@ -141,6 +144,7 @@ def describe(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     records: int | None = None,
     weights: str | None = None,
+    targets: str | None = None,
 ) -> list[dict[str, typing.Any]]: ...
 def k_best(
     data: Any,
@@ -175,6 +179,7 @@ def k_best(
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
+    targets: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> KBestResult: ...
 def learn(
@@ -216,6 +221,7 @@ def learn(
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
+    targets: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
 def order(
@@ -248,6 +254,7 @@ def order(
     discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
+    targets: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
 def read_csv(
@@ -271,6 +278,7 @@ def read_csv(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     records: int | None = None,
     weights: str | None = None,
+    targets: str | None = None,
 ) -> Dataset: ...
 def read_data(
     path: str | os.PathLike[str],
@@ -293,6 +301,7 @@ def read_data(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     records: int | None = None,
     weights: str | None = None,
+    targets: str | None = None,
 ) -> Dataset: ...
 
 class BayesianNetworkLearner(_Learner):

@@ -22,6 +22,8 @@ from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import (
+    averaged,
+    averaged_numbers,
     by_child,
     by_level,
     cells_by_child,
@@ -46,6 +48,7 @@ from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.parents.priced import rounds
 from extbnsl.parents.priced.prices import Prices, Stage
+from extbnsl.scores.gaussian import GAUSSIAN_BIC
 from extbnsl.solver.opening import Request
 
 BY_CELLS = Claim("bdeu", max_parents=4)
@@ -114,6 +117,21 @@ def _climbed(tiny: bool) -> None:
     searches = cells_by_child.CellSearches(counting, np.arange(n), 0, prices)
     for x in range(n):
         rounds.climbed(child_of(counting, x), searches, empty, halt)
+
+
+def _averaged(tiny: bool) -> None:
+    """All families of a few parents, over records of their own."""
+    dataset, claim = inputs.with_gaps(8, 100) if tiny else inputs.with_gaps(20, 1000), Claim(max_parents=3)
+    with Workers(1) as workers:
+        surviving_families(dataset, claim, Means(workers, inputs.shelf(), ignore))
+
+
+def _averaged_numbers(tiny: bool) -> None:
+    """The same of columns of numbers."""
+    numbers = inputs.numbers_with_gaps(6, 100) if tiny else inputs.numbers_with_gaps(12, 1000)
+    with Workers(1) as workers:
+        claim = Claim(GAUSSIAN_BIC.name, max_parents=3)
+        surviving_families(numbers, claim, Means(workers, inputs.shelf(), ignore))
 
 
 def _counted_deeply(tiny: bool) -> None:
@@ -227,6 +245,14 @@ def _byte_tables(tiny: bool) -> Work:
 
 
 BENCHMARKS = (
+    of_run("parents.exhaustive.averaged_search.search_averaged", averaged, "parent set", lambda _, r: r[2], _averaged),
+    of_run(
+        "parents.exhaustive.averaged_search.standardise",
+        averaged_numbers,
+        "product",
+        lambda a, r: r * a[1].size ** 2,
+        _averaged_numbers,
+    ),
     of_run("parents.exhaustive.problem._row_hashes", problem, "cell", lambda a, _: a[0].size, _prepared_for_counting),
     of_run(
         "parents.exhaustive.problem._unexplained",

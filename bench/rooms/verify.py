@@ -7,7 +7,15 @@ from bench.work import Benchmark, Work, of_run
 from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import both_families, complete, data_families, order_search, passes, regression_families
+from extbnsl.verify import (
+    averaged_families,
+    both_families,
+    complete,
+    data_families,
+    order_search,
+    passes,
+    regression_families,
+)
 from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
@@ -56,6 +64,16 @@ def _searched_by_regressions(tiny: bool) -> None:
         claim, leads = Claim("gaussian-bic"), np.zeros(numbers.variables)
         source = regression_families.families_by_regressions(numbers, claim, demands, workers, leads)
         source.below(dict.fromkeys(range(0, numbers.variables, 4), MOST_UNITS), NO_CUTS, untold)
+
+
+def _searched_by_averages(tiny: bool) -> None:
+    """Families of states over records of their own."""
+    dataset = inputs.with_gaps(8, 100) if tiny else inputs.with_gaps(20, 1000)
+    demands = demands_of(dataset.names, 3, NOTHING)
+    with Workers(1) as workers:
+        given = Claim(), demands, workers, np.zeros(dataset.variables), dataset.records
+        source = averaged_families.families_by_averages(dataset, *given)
+        source.below(dict.fromkeys(range(0, dataset.variables, 4), MOST_UNITS), NO_CUTS, untold)
 
 
 def _triangle(tiny: bool) -> Work:
@@ -128,6 +146,7 @@ BENCHMARKS = (
         lambda a, _: 1,
         _searched_by_regressions,
     ),
+    of_run("verify.averaged_search.search_averages", averaged_families, "task", lambda a, _: 1, _searched_by_averages),
     of_run("verify.both_search.search_both", both_families, "task", lambda a, _: 1, _searched_in_configurations),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
     Benchmark("verify.passes._reduce", "family and cut", _reduced),

@@ -9,6 +9,7 @@ from typing import Any
 from extbnsl.cli.parser import did_you_mean
 from extbnsl.cli.score_network import data_options_of
 from extbnsl.core.claims import STATUSES
+from extbnsl.core.data_options import MISSING_RULES
 from extbnsl.core.errors import InputError
 from extbnsl.data.treatment import DEFAULT
 from extbnsl.scores.known import NAMES
@@ -141,7 +142,7 @@ def _options(value: Any) -> Any:
     return {str(key): own for key, own in value.items() if (key, own) != ("missing", "refuse")} or None
 
 
-CHOICES = {"status": STATUSES, "score": (*NAMES, GIVEN), "missing": ("refuse", "drop", "state")}
+CHOICES = {"status": STATUSES, "score": (*NAMES, GIVEN), "missing": MISSING_RULES}
 WHOLE, NUMBER, SWITCH = "a whole number of at least 0", "a number above 0", "true, false"
 KINDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("max-parents", "variables", "records", "k", "resamples"), (WHOLE, _whole)),

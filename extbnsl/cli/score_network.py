@@ -187,6 +187,7 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     network = Network.from_names(training.names, document["parents"])
     alike = _ALIKE[training.kind](network, training, file, how, given.smoothing)
     rule = given.missing or how.get("missing", REFUSE)
+    rule = SUM if rule == "average" else rule
     new, lacking = _new_records(given.data, _of_new(alike.how, training.names), rule, alike.filled, kind)
     lacks = np.asarray(lacking.any(axis=1))
     if rule == REFUSE and lacks.any():
@@ -282,7 +283,7 @@ _ALIKE: dict[str, Callable[["Network", Any, str, Mapping[str, Any], float], _Ali
 def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The data options of the records that are judged: of all, by these columns."""
     columns = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-    return dict(how) | {"columns": columns, "drop": None, "records": None, "weights": None}
+    return dict(how) | {"columns": columns, "drop": None, "records": None, "weights": None, "targets": None}
 
 
 def _new_records(

@@ -87,7 +87,8 @@ def _counts(judge: "Judge", variables: Sequence[int]) -> Iterator[str]:
         yield wrapped(f"{data.names[x]}: {', '.join(each[:MOST_STATES])}{more} ({in_full(data.records, 'record')})")
     elif max(len(states), len(data.states[other[0]])) <= MOST_STATES:
         counts = np.zeros((len(data.states[other[0]]), len(states)), np.int64)
-        np.add.at(counts, (data.codes[:, other[0]], data.codes[:, x]), 1)
+        own = data.codes[(data.codes[:, [other[0], x]] < data.arities[[other[0], x]]).all(axis=1)]
+        np.add.at(counts, (own[:, other[0]], own[:, x]), 1)
         head = [in_full(data.records, "record"), *(f"{shown(data.names[x])}={state}" for state in states)]
         names = [f"{shown(data.names[other[0]])}={shown(state)}" for state in data.states[other[0]]]
         rows = ([name, *(f"{count:,}" for count in own)] for name, own in zip(names, counts.tolist(), strict=True))

@@ -9,7 +9,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
 
 Texts = str | Sequence[str]  # "a,b" or ("a", "b")
-MISSING_RULES = ("refuse", "drop", "state")
+MISSING_RULES = ("refuse", "drop", "state", "average")
 STATES, NUMBERS, MIXED = "states", "numbers", "states and numbers"  # kinds of data: what the columns hold
 DETECTION_RULES = ("lowest", "half", "limit")
 MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "space": " "}  # in numbers, by their names
@@ -61,7 +61,11 @@ class DataOptions(Options):
     ] = None
     missing: Annotated[
         str,
-        Option("missing values: refuse the data, drop the record, or make missing a state", choices=MISSING_RULES),
+        Option(
+            "missing values: refuse the data, drop the record, make missing a state, or cost each family over the "
+            "records that lack none of its values",
+            choices=MISSING_RULES,
+        ),
     ] = "refuse"
     na: Annotated[
         Texts | None,
@@ -137,6 +141,15 @@ class DataOptions(Options):
         str | None,
         Option(
             "this column says how many records each row stands for, and is no variable", "COLUMN", default="one each"
+        ),
+    ] = None
+    targets: Annotated[
+        str | None,
+        Option(
+            "this column names the variables that were set from outside in each record, with ; between several, and "
+            "is no variable: a variable's parents are judged by the records in which it was not set",
+            "COLUMN",
+            default="none was set",
         ),
     ] = None
 

@@ -94,7 +94,8 @@ def _column(
     """The codes of a column, which is at these places in the data sets, in these rows."""
     (i, r, j), (new, raw, known) = at, data
     first = dict(zip(raw.codes[::-1, r].tolist(), known.codes[: raw.records][::-1, j].tolist(), strict=True))
-    before = {raw.states[r][value]: state for value, state in first.items()}
+    whole = {value: state for value, state in first.items() if value < len(raw.states[r])}  # others are missing
+    before = {raw.states[r][value]: state for value, state in whole.items()}
     numbers = {number: state for text, state in before.items() if (number := _number(text)) is not None}
     declared = {text: state for state, text in enumerate(known.states[j])}
     found = np.array([_state(text, before, numbers, declared) for text in new.states[i]], np.int64)

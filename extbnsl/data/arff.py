@@ -180,7 +180,7 @@ def _plain(text: str) -> str:
 def _as_declared(column: Column, attribute: Attribute, wanted: Treatment, source: str) -> Column:
     """The column of an attribute; InputError for a value that is not as declared, if the column is wanted."""
     named = replace(column, name=attribute.name)
-    if not wanted.uses(named.name) and named.name != wanted.weights:
+    if not wanted.reads(named.name):
         return named
     if attribute.kind == DATE:
         raise unfit(named.name, "dates or times", source)

@@ -35,7 +35,11 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
             asking("discretise", f"COLUMN={wanted.rules[None]}"),
             ", or take another score.",
         )
-    complete, warnings, rows = chosen_records(columns, source, wanted, reading)
+    for option, value in (("missing", wanted.missing == "average"), ("targets", wanted.targets is not None)):
+        if value:
+            told = asking(option, "average") if option == "missing" else Mention(option)
+            raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
+    complete, warnings, rows, _ = chosen_records(columns, source, wanted, reading)
     n, records = len(complete), len(complete[0].codes)
     values, codes, states = np.zeros((records, n)), np.zeros((records, n), np.uint16), [tuple[str, ...]()] * n
     at, treated = [j for j, column in enumerate(complete) if not _has_states(column, wanted)], dict[str, str]()

@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -22,12 +23,50 @@ LARGEST_NUMBER = 1e150
 HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 
 
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Which variables were set from outside in which records: interventions.
+
+    Attributes
+    ----------
+    sets : tuple of tuple of int
+        Distinct sets of variables, ascending; perhaps the empty one.
+    of : ndarray of uint16, (N,)
+        of[i] is the index of the set of record i.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    of: NDArray[np.uint16]
+
+    def setting(self, child: int) -> tuple[int, ...]:
+        """The sets that a variable is in, by their places: those of equal ones count over the same records."""
+        return tuple(place for place, own in enumerate(self.sets) if child in own)
+
+    def apart(self, n: int) -> NDArray[np.bool_]:
+        """Which pairs of n variables some set has one of alone, (n, n): the data tell which way an arc between them
+        points (Hauser and Bühlmann 2012)."""
+        members = np.array([[v in own for v in range(n)] for own in self.sets])
+        return np.asarray((members[:, :, None] != members[:, None, :]).any(axis=0))
+
+    def names(self, of: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """The sets but the empty one, by the names of all variables."""
+        return tuple(tuple(of[v] for v in own) for own in self.sets if own)
+
+    def taken(self, rows: NDArray[np.int64]) -> "Targets":
+        """Of these records, by their places."""
+        return replace(self, of=self.of[rows])
+
+    def left(self, child: int) -> NDArray[np.bool_]:
+        """In which records a variable was left to itself, (N,)."""
+        return ~np.isin(self.of, self.setting(child))
+
+
 class Data(ABC):
     """Records of any kind, see `kinds`.
 
     kind: the word for it.
     names: of the n variables.
-    source, warnings, layout, treated: as a `Dataset` has them.
+    source, warnings, layout, treated, targets, gaps: as a `Dataset` has them.
     """
 
     kind: ClassVar[str]
@@ -36,6 +75,8 @@ class Data(ABC):
     warnings: tuple[str, ...]
     layout: str
     treated: Mapping[str, str]
+    targets: Targets | None
+    gaps: bool
 
     @property
     def variables(self) -> int:
@@ -61,6 +102,29 @@ class Data(ABC):
     @abstractmethod
     def contents(self) -> str:
         """What the columns hold, in a few words, such as '2 to 3 states'."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether every family is costed over all records."""
+        return self.targets is None and not self.gaps
+
+    @abstractmethod
+    def known(self, variable: int) -> NDArray[np.bool_]:
+        """Which records have a value of a variable, (N,)."""
+
+    @cached_property
+    def incomplete(self) -> NDArray[np.bool_]:
+        """Which variables lack a value in some record, (n,)."""
+        lacking = [self.gaps and not bool(self.known(v).all()) for v in range(self.variables)]
+        return np.array(lacking, np.bool_)
+
+    def counted(self, child: int, parents: Sequence[int]) -> NDArray[np.bool_] | None:
+        """The records that a family is costed and fitted over, (N,): those in which the child was not set from outside
+        and no value of the family is missing; None for all."""
+        masks = [self.known(v) for v in (child, *parents) if self.incomplete[v]] if self.gaps else []
+        if self.targets is not None and self.targets.setting(child):
+            masks.append(self.targets.left(child))
+        return np.logical_and.reduce(masks) if masks else None
 
     @abstractmethod
     def taken(self, rows: NDArray[np.int64]) -> Self:
@@ -94,6 +158,10 @@ class Dataset(Data):
     treated : mapping of str to str
         What was made of columns, by their names, such as "decimal comma; quantile:4"; nothing of columns that were
         taken as they are.
+    targets : Targets or None
+        Which variables were set from outside; None if none was in any record.
+    gaps : bool
+        Whether values are missing, which is so where a code is the number of states.
     """
 
     kind = STATES
@@ -104,6 +172,8 @@ class Dataset(Data):
     warnings: tuple[str, ...] = ()
     layout: str = ""
     treated: Mapping[str, str] = field(default_factory=dict)
+    targets: Targets | None = None
+    gaps: bool = False
 
     @property
     def records(self) -> int:
@@ -127,7 +197,11 @@ class Dataset(Data):
         The same on every platform and for every integer dtype of the codes. Source, warnings and layout are
         left out: the same records read from a file or a DataFrame are the same data.
         """
-        return _digest([self.names, self.states, self.codes.shape], self.codes, "<u4")
+        return _digest([self.names, self.states, self.codes.shape], self.codes, "<u4", self.targets)
+
+    def known(self, variable: int) -> NDArray[np.bool_]:
+        """See `Data`."""
+        return np.asarray(self.codes[:, variable] != len(self.states[variable]))
 
     @property
     def contents(self) -> str:
@@ -140,12 +214,16 @@ class Dataset(Data):
 
     def taken(self, rows: NDArray[np.int64]) -> Self:
         """See `Data`."""
-        return replace(self, codes=self.codes[rows])
+        return replace(self, codes=self.codes[rows], targets=self.targets and self.targets.taken(rows))
 
     def distinct(self) -> tuple[Self, NDArray[np.int64]]:
         """See `Data`: the distinct records. Costs what `distinct_rows` does."""
-        rows, weights = distinct_rows(self.codes)
-        return replace(self, codes=rows), weights
+        if self.targets is None:
+            rows, weights = distinct_rows(self.codes)
+            return replace(self, codes=rows), weights
+        rows, weights = distinct_rows(np.column_stack([self.codes, self.targets.of]))
+        targets = replace(self.targets, of=rows[:, -1].copy())
+        return replace(self, codes=np.ascontiguousarray(rows[:, :-1]), targets=targets), weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +235,9 @@ class Numbers(Data):
     names : tuple of str
         n distinct names that are not empty.
     values : ndarray of float64, (N, n)
-        In C order and record order, all finite and at most 1e150.
-    source, warnings, layout, treated
-        As in a `Dataset`.
+        In C order and record order, all finite and at most 1e150, but for gaps.
+    source, warnings, layout, treated, targets, gaps
+        As in a `Dataset`; a value that is missing is no number.
     """
 
     kind = NUMBERS
@@ -169,6 +247,8 @@ class Numbers(Data):
     warnings: tuple[str, ...] = ()
     layout: str = ""
     treated: Mapping[str, str] = field(default_factory=dict)
+    targets: Targets | None = None
+    gaps: bool = False
 
     @property
     def records(self) -> int:
@@ -183,7 +263,11 @@ class Numbers(Data):
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
-        return _digest(["numbers", self.names, self.values.shape], self.values, "<f8")
+        return _digest(["numbers", self.names, self.values.shape], self.values, "<f8", self.targets)
+
+    def known(self, variable: int) -> NDArray[np.bool_]:
+        """See `Data`."""
+        return ~np.isnan(self.values[:, variable])
 
     @property
     def contents(self) -> str:
@@ -192,11 +276,12 @@ class Numbers(Data):
 
     def taken(self, rows: NDArray[np.int64]) -> Self:
         """See `Data`."""
-        return replace(self, values=self.values[rows])
+        return replace(self, values=self.values[rows], targets=self.targets and self.targets.taken(rows))
 
     def distinct(self) -> tuple[Self, NDArray[np.int64]]:
         """See `Data`: all records, for hardly two are the same. O(n N log N)."""
-        return self.taken(np.lexsort(self.values.T[::-1])), np.ones(self.records, np.int64)
+        own = () if self.targets is None else (self.targets.of,)
+        return self.taken(np.lexsort((*own, *self.values.T[::-1]))), np.ones(self.records, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +298,8 @@ class Mixed(Data):
         In C order and record order; codes[i, j] is an index into states[j], 0 where variable j has numbers.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150; 0 where variable j has states.
-    source, warnings, layout, treated
-        As in a `Dataset`.
+    source, warnings, layout, treated, targets, gaps
+        As in a `Dataset`; of no such data there are targets or gaps yet.
     """
 
     kind = MIXED
@@ -226,6 +311,8 @@ class Mixed(Data):
     warnings: tuple[str, ...] = ()
     layout: str = ""
     treated: Mapping[str, str] = field(default_factory=dict)
+    targets: Targets | None = None
+    gaps: bool = False
 
     @property
     def records(self) -> int:
@@ -250,8 +337,12 @@ class Mixed(Data):
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, states, shape, codes and values; O(N n), computed at each access."""
-        codes = _digest([self.names, self.states, self.codes.shape], self.codes, "<u4")
-        return _digest(["mixed", codes], self.values, "<f8")
+        codes = _digest([self.names, self.states, self.codes.shape], self.codes, "<u4", None)
+        return _digest(["mixed", codes], self.values, "<f8", None)
+
+    def known(self, variable: int) -> NDArray[np.bool_]:
+        """See `Data`."""
+        return np.ones(self.records, np.bool_)
 
     @property
     def contents(self) -> str:
@@ -279,8 +370,12 @@ class Mixed(Data):
         )
 
 
-def _digest(head: list[Any], records: NDArray[Any], dtype: str) -> str:
+def _digest(head: list[Any], records: NDArray[Any], dtype: str, targets: Targets | None) -> str:
+    if targets is not None:
+        head = [*head, "targets", targets.sets]
     digest = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode("ascii"))
+    if targets is not None:
+        digest.update(np.ascontiguousarray(targets.of, "<u4").data)
     for start in range(0, len(records), HASHED_RECORDS):
         part = records[start : start + HASHED_RECORDS]
         same = part + 0.0 if part.dtype.kind == "f" else part  # -0.0 is 0.0
@@ -310,7 +405,7 @@ class Described(NamedTuple):
     """A column of data.
 
     name: as it is in the data.
-    kind: "states", "numbers", "date", "identifier", "text", "constant", "empty", or "weights".
+    kind: "states", "numbers", "date", "identifier", "text", "constant", "empty", "weights", or "targets".
     distinct: how many different values it has, without missing ones, before it is cut.
     states: the first STATES_LISTED of the states that a solve has, or would have, with how many records have each; none
     of numbers that are not cut.
@@ -366,11 +461,16 @@ class Description:
         return {**told, "warnings": list(self.warnings), "columns": columns}
 
 
+def apart_in(data: Data | None) -> NDArray[np.bool_] | None:
+    """See `Targets.apart`; None where nothing was set from outside."""
+    return None if data is None or data.targets is None else data.targets.apart(data.variables)
+
+
 def state_counts(dataset: Dataset | Mixed) -> tuple[tuple[int, ...], ...]:
     """How many records have each state of each variable, in the order of `dataset.states`; none of one that has
     numbers. O(N n)."""
     columns = zip(dataset.codes.T, dataset.states, strict=True)
-    counted = (np.bincount(codes, minlength=len(own)).tolist() if own else () for codes, own in columns)
+    counted = (np.bincount(codes, minlength=len(own))[: len(own)].tolist() if own else () for codes, own in columns)
     return tuple(map(tuple, counted))
 
 
@@ -380,7 +480,8 @@ def spreads(numbers: Numbers) -> tuple[Spread, ...]:
 
 
 def spread_of(values: NDArray[np.float64]) -> Spread:
-    """By centred and scaled numbers: neither an offset nor the unit harms it."""
+    """By centred and scaled numbers: neither an offset nor the unit harms it. Of those that there are."""
+    values = values[~np.isnan(values)]
     mean = float(values[0] + (values - values[0]).mean())
     centred = values - mean
     scale = float(np.abs(centred).max()) or 1.0

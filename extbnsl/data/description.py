@@ -29,6 +29,7 @@ from extbnsl.data.states import (
     refusals,
     settled,
 )
+from extbnsl.data.targets import targets_of
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
 
@@ -41,11 +42,12 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
     what is not there, as `prepare` does, and BudgetError if the time of `reading` is up, or weights stand for too many
     records. O(N n).
     """
-    if wanted.weights is not None:
-        check_there("weights", [wanted.weights], columns, source)
+    apart = {name: option for option in ("targets", "weights") if (name := getattr(wanted, option)) is not None}
+    for name, option in apart.items():
+        check_there(option, [name], columns, source)
     columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
     times = [column for column in columns if column.name == wanted.weights]
-    used = selected([column for column in columns if column.name != wanted.weights], wanted, source)
+    used = selected([column for column in columns if column.name not in apart], wanted, source)
     marked = [marked_as(column, wanted, source) for column in used]
     seen, warnings, rows, faults = _records_left(marked, times, source, wanted, reading)
     looked, reads = list[Looked](), list[str]()
@@ -55,7 +57,9 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
         looked.append(look(in_order, wanted, rows))
         reads.append(how)
     now = settled(looked)
-    found = [_row(*each, wanted) for each in zip(looked, now, marked, reads, strict=True)] + list(map(_weights, times))
+    found = [_row(*each, wanted) for each in zip(looked, now, marked, reads, strict=True)]
+    found += [_apart(column, apart[column.name]) for column in columns if column.name in apart]
+    faults += _of_targets(columns, seen, source, wanted, rows)
     refused = [*faults, *_refusals(looked, marked, wanted)]
     notes = _notes(looked, now, refused, [row.name for row in found], wanted)
     for note in notes:
@@ -177,6 +181,20 @@ def _finite(number: Any) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def _weights(column: Column) -> Described:
+def _of_targets(
+    columns: Sequence[Column], seen: Sequence[Column], source: str, wanted: Treatment, rows: NDArray[np.int64] | None
+) -> list[Remark]:
+    """Why a solve of the columns that are seen is refused for the sake of the targets, if it is."""
+    for column in (one for one in columns if one.name == wanted.targets):
+        own = column if rows is None else replace(column, codes=column.codes[rows])
+        try:
+            targets_of(own, [one.name for one in seen], [one.name for one in columns], source, rows)
+        except InputError as error:
+            return [Remark((column.name,), (str(error.what).removesuffix("."),), tuple(error.advice))]
+    return []
+
+
+def _apart(column: Column, kind: str) -> Described:
+    """A column that says something of the records."""
     distinct, missing = np.unique(column.codes[column.codes >= 0]).size, int(np.count_nonzero(column.codes < 0))
-    return Described(column.name, "weights", distinct, {}, None, None, missing, "", "")
+    return Described(column.name, kind, distinct, {}, None, None, missing, "", "")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
-from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers
+from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers, Targets
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
 from extbnsl.data.text import Reading
@@ -31,12 +31,21 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     follows but missing values and weights), then missing values, then each record as often as its weight says, then
     what texts of numbers mean and the order of states, then intervals, then codes. Duplicate records stay: each is a
     record. A constant column stays, with a warning. Raises InputError as `selected`, `with_states`, `settle_missing`,
-    `without_weights`, `repeated` and `settle_states` do, and for no columns, no records and names that are empty or
-    occur twice, BudgetError if the time of `reading` is up. O(N n).
+    `without_one`, `repeated`, `targets_of` and `settle_states` do, and for no columns, no records and names that are
+    empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
-    complete, warnings, rows = chosen_records(columns, source, wanted, reading)
+    complete, warnings, rows, targets = chosen_records(columns, source, wanted, reading)
     made = encoded(complete, source, wanted, reading, rows)
-    return Dataset(made.names, made.states, made.codes, source, warnings + made.warnings, treated=made.treated)
+    return Dataset(
+        made.names,
+        made.states,
+        made.codes,
+        source,
+        warnings + made.warnings,
+        treated=made.treated,
+        targets=targets,
+        gaps=made.gaps,
+    )
 
 
 class Encoded(NamedTuple):
@@ -47,6 +56,7 @@ class Encoded(NamedTuple):
     codes: NDArray[np.uint16]
     warnings: tuple[str, ...]
     treated: dict[str, str]
+    gaps: bool
 
 
 def encoded(
@@ -68,20 +78,24 @@ def encoded(
         warnings += of_states
         treated |= {name: f"{treated[name]}; {rule}" if name in treated else str(rule) for name, rule in cuts.items()}
     codes = np.empty((len(settled[0].codes), len(settled)), dtype=np.uint16)
-    names, states, constant = list[str](), list[tuple[str, ...]](), list[str]()
+    names, states, constant, gaps = list[str](), list[tuple[str, ...]](), list[str](), False
     for j, column in enumerate(settled):
         reading.check_time(source)
         labels, lacking = column.values, column.codes < 0
         codes[:, j] = column.codes
         if lacking.any():
-            codes[lacking, j], labels = len(labels), (*labels, missing_label(labels))
+            codes[lacking, j] = len(labels)
+            if wanted.missing == "average":
+                gaps = True
+            else:
+                labels = (*labels, missing_label(labels))
         names.append(column.name)
         states.append(labels)
-        if len(labels) == 1:
+        if len(labels) == 1 and not (codes[:, j] == 1).any():
             constant.append(column.name)
     remarks = (*hints(in_order), *of_unseen(in_order, wanted), *of_constant(constant), *of_equal(names, codes))
     warnings += tuple(remark.sentence() for remark in remarks)
-    return Encoded(tuple(names), tuple(states), codes, warnings, treated)
+    return Encoded(tuple(names), tuple(states), codes, warnings, treated, gaps)
 
 
 def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Numbers:
@@ -92,18 +106,19 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     beyond 1e150. O(N n).
     """
     _refuse_states(wanted)
-    complete, warnings, rows = chosen_records(columns, source, wanted, reading, states=False)
+    complete, warnings, rows, targets = chosen_records(columns, source, wanted, reading, states=False)
     made = values_of(complete, source, wanted, reading)
     if made.odd:
         raise _without_numbers(made.odd, source, rows)
     warnings += tuple(remark.sentence() for remark in hints(made.looked))
-    return Numbers(tuple(column.name for column in complete), made.values, source, warnings, treated=made.treated)
+    names, gaps = tuple(column.name for column in complete), any((column.codes < 0).any() for column in complete)
+    return Numbers(names, made.values, source, warnings, treated=made.treated, targets=targets, gaps=gaps)
 
 
 class Values(NamedTuple):
     """Columns as numbers.
 
-    values (N, m): of each column, whatever it is of those that have none.
+    values (N, m): of each column, nan where it lacks one, whatever it is of those that have none.
     looked: the columns whose texts were looked at.
     odd: those that have no numbers.
     treated: how texts write numbers, by the names of columns.
@@ -122,7 +137,8 @@ def values_of(columns: Sequence[Column], source: str, wanted: Treatment, reading
     for j, column in enumerate(columns):
         reading.check_time(source)
         own = replace(column, levels=False)
-        numbers = _plain_numbers(own, wanted)
+        has_any = bool((own.codes >= 0).any())
+        numbers = _plain_numbers(own, wanted) if has_any else np.zeros(len(own.values))
         if numbers is None:
             own, how = in_numbers(ordered(own), wanted)
             in_order.append(own)
@@ -132,7 +148,7 @@ def values_of(columns: Sequence[Column], source: str, wanted: Treatment, reading
         if numbers is None:
             odd.append(own)
         else:
-            values[:, j] = numbers[own.codes]
+            values[:, j] = np.append(numbers, np.nan)[own.codes]  # the last one stands for no value
     return Values(values, in_order, odd, treated)
 
 
@@ -166,17 +182,29 @@ def in_numbers(column: Column, wanted: Treatment) -> tuple[Column, str]:
     return (ordered(found), how) if how else (column, "")
 
 
+class Chosen(NamedTuple):
+    """The columns and records that are wanted, missing values settled and each record as often as its weight says;
+    warnings; the rows of the data that the records are, from 0, None for all; and which variables were set from outside
+    in them."""
+
+    columns: tuple[Column, ...]
+    warnings: tuple[str, ...]
+    rows: NDArray[np.int64] | None
+    targets: Targets | None
+
+
 def chosen_records(
     columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading, states: bool = True
-) -> tuple[tuple[Column, ...], tuple[str, ...], NDArray[np.int64] | None]:
-    """The columns and records that are wanted, missing values settled and each record as often as its weight says;
-    warnings; and the rows of the data that the records are, from 0, None for all. Raises as `prepare` says.
+) -> Chosen:
+    """What is wanted of the columns of a source. Raises as `prepare` says.
 
     states: whether a missing value may be a state.
     """
-    weights = []
+    weights, targets, there = [], None, [column.name for column in columns]
+    if wanted.targets is not None:
+        columns, targets = without_one(columns, "targets", wanted.targets, source)
     if wanted.weights is not None:
-        columns, own = without_weights(columns, wanted.weights, source)
+        columns, own = without_one(columns, "weights", wanted.weights, source)
         weights = [replace(own, codes=own.codes[: wanted.records])]
     columns = selected(columns, wanted, source)
     check_names([column.name for column in columns], source)
@@ -190,7 +218,13 @@ def chosen_records(
     if weights:
         complete, times = repeated(complete[:-1], complete[-1], source, reading)
         rows = np.repeat(np.arange(len(times)) if rows is None else rows, times)
-    return complete, of_missing, rows
+    if targets is None:
+        return Chosen(complete, of_missing, rows, None)
+    from extbnsl.data.targets import targets_of
+
+    targets = replace(targets, codes=targets.codes[: wanted.records] if rows is None else targets.codes[rows])
+    names = [column.name for column in complete]
+    return Chosen(complete, of_missing, rows, targets_of(targets, names, there, source, rows))
 
 
 def marked_as(column: Column, wanted: Treatment, source: str) -> Column:
@@ -344,12 +378,13 @@ LARGEST_WEIGHT = 1e18
 COLUMN_BYTES = 2  # of a record, in each column of the data set
 
 
-def without_weights(columns: Sequence[Column], name: str, source: str) -> tuple[list[Column], Column]:
-    """The columns but the one of that name, and this, whose values are weights: how many records each row stands for.
-    InputError if there is none, or it is the only one."""
-    check_there("weights", [name], columns, source)
+def without_one(columns: Sequence[Column], option: str, name: str, source: str) -> tuple[list[Column], Column]:
+    """The columns but the one of that name, and this, which an option says to be no variable. InputError if there is
+    none, or it is the only one."""
+    check_there(option, [name], columns, source)
     if len(columns) == 1:
-        raise _wrong_weights(f"{source} has no column but '{name}': give at least one variable.", name)
+        what = f"{source} has no column but '{name}': give at least one variable."
+        raise InputError(what, option=option, names=[name])
     own = next(column for column in columns if column.name == name)
     return [column for column in columns if column.name != name], own
 

@@ -70,8 +70,7 @@ class Given:
         found = list[Column]()
         for name, values in zip(self.names, self.columns, strict=True):
             reading.check_time(source)
-            used = wanted.uses(name) or name == wanted.weights
-            found.append(column_of_values(name, values, source) if used else _unread(name, len(values)))
+            found.append(column_of_values(name, values, source) if wanted.reads(name) else _unread(name, len(values)))
         check_lengths(found, source)
         return found
 

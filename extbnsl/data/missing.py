@@ -31,7 +31,7 @@ def mark_missing(column: Column, markers: frozenset[str]) -> Column:
 def settle_missing(
     columns: Sequence[Column], rule: str, source: str, states: bool = True
 ) -> tuple[tuple[Column, ...], tuple[str, ...], NDArray[np.int64] | None]:
-    """Refuse missing values, drop the records that have one, or leave them for a state of their own.
+    """Refuse missing values, drop the records that have one, or leave them for a state of their own, or none.
 
     `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns, warnings, and which rows
     are left, from 0, if some were dropped. Raises
@@ -44,6 +44,12 @@ def settle_missing(
         return tuple(columns), (), None
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     records, lacked = len(lacking), int(lacking.sum())
+    if rule == "average":
+        lack = "lacks" if lacked == 1 else "lack"
+        told = (
+            f"{lacked:,} of {records:,} records {lack} a value; each family is costed over those that lack none of its."
+        )
+        return tuple(columns), (told,), None
     if rule == "drop":
         if lacked == records:
             what = f"{source}: every one of the {records:,} records has a missing value, so "

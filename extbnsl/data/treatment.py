@@ -87,6 +87,7 @@ class Treatment:
     states: declared states of columns, their names or how many there are.
     records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
+    targets: the column that names the variables which were set from outside, and is no variable.
     writing: how texts write numbers.
     """
 
@@ -100,6 +101,7 @@ class Treatment:
     states: Mapping[str, States] = field(default_factory=dict)
     records: int | None = None
     weights: str | None = None
+    targets: str | None = None
     writing: Writing = Writing()
 
     def uses(self, name: str) -> bool:
@@ -107,8 +109,12 @@ class Treatment:
         return (self.columns is None or name in self.columns) and name not in self.drop
 
     def takes(self, column: Column) -> bool:
-        """Whether a column is used, or has the weights."""
-        return self.uses(column.name) or column.name == self.weights
+        """Whether a column is used, or has the weights or the targets."""
+        return self.reads(column.name)
+
+    def reads(self, name: str) -> bool:
+        """Whether the column of this name is used, or says something of the records."""
+        return self.uses(name) or name in (self.weights, self.targets)
 
     def markers_in(self, name: str) -> frozenset[str]:
         """The texts that stand for a missing value in the column of this name; no state that is declared by its name
@@ -136,9 +142,10 @@ def treatment(options: DataOptions) -> Treatment:
         given = getattr(options, name)
         if given is not None and not isinstance(given, Iterable):
             raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=name, value=given)
-    weights = options.weights
-    if weights is not None and not isinstance(weights, str):
-        raise InputError(f"{weights!r} is no name of a column.", option="weights", value=weights)
+    for name in ("weights", "targets"):
+        given = getattr(options, name)
+        if given is not None and not isinstance(given, str):
+            raise InputError(f"{given!r} is no name of a column.", option=name, value=given)
     rules, kept, states = _rules(options.discretise), _names(options.discrete), declared_states(options.states)
     markers = _markers(_texts(options.na))
     for name, others in (("discrete", kept), ("states", states)):
@@ -155,7 +162,8 @@ def treatment(options: DataOptions) -> Treatment:
         rules=rules,
         states=states,
         records=options.records,
-        weights=None if weights is None else clean_name(weights),
+        weights=None if options.weights is None else clean_name(options.weights),
+        targets=None if options.targets is None else clean_name(options.targets),
         writing=Writing(options.decimal, options.thousands, _texts(options.unit), options.below_detection),
     )
 

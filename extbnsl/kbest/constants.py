@@ -104,6 +104,9 @@ def _of_constant(x: int, given: _Given) -> ChildFamilies:
             given.check()
         if kept and len(own) > len(kept[-1][0]) + 1:  # a set costs no less than its subsets
             break
+        counted = dataset.counted(x, own)
+        if counted is not None and not counted.any():
+            continue
         cost = penalty_of(given.parameter, arity, math.prod(states[list(own)].tolist())) + given.charges.cost(x, own)
         least = min(least, cost)
         if cost <= least + given.slack:

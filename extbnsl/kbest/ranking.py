@@ -11,8 +11,9 @@ follows from how their number grows.
 
 Two networks are equivalent if they have the same skeleton and the same v-structures: parents of a child that are not
 adjacent (Verma and Pearl 1990). Under knowledge too: all networks here keep to it, and a class has the members that do.
-Both are sets, so a sum of hashes of their members tells them apart: two sums of 64 bits. That two of a million classes
-have the same sums by chance has a probability of 1e-27.
+Where variables were set from outside they also agree on each arc of which one end was set without the other (Hauser and
+Bühlmann 2012). All are sets, so a sum of hashes of their members tells them apart: two sums of 64 bits. That two of a
+million classes have the same sums by chance has a probability of 1e-27.
 """
 
 import math
@@ -90,12 +91,15 @@ def next_slack(slack: float, above: NDArray[np.float64], wanted: int) -> float:
     return min(MOST_STEP * slack, max(LEAST_STEP * slack, guess))
 
 
-def class_keys(parents: NDArray[np.uint64], halt: NDArray[np.uint8] | None = None) -> NDArray[np.uint64]:
+def class_keys(
+    parents: NDArray[np.uint64], halt: NDArray[np.uint8] | None = None, apart: NDArray[np.bool_] | None = None
+) -> NDArray[np.uint64]:
     """A key (m, 2) uint64 of the class of each of m networks, given the parents of each child (m, n, words). halt: when
-    it is set this ends early, with an answer that is good for nothing. Time: some ns per pair of variables, and of
-    parents of a child."""
-    keys = np.zeros((parents.shape[0], 2), np.uint64)
-    _fill_keys(np.ascontiguousarray(parents), keys, unhalted() if halt is None else halt)
+    it is set this ends early, with an answer that is good for nothing. apart (n, n): see `Targets.apart`. Time: some ns
+    per pair of variables, and of parents of a child."""
+    keys, n = np.zeros((parents.shape[0], 2), np.uint64), parents.shape[1]
+    told = np.zeros((n, n), np.bool_) if apart is None else apart
+    _fill_keys(np.ascontiguousarray(parents), told, keys, unhalted() if halt is None else halt)
     return keys
 
 
@@ -122,7 +126,7 @@ def _has(parents, i, child, v):
 
 
 @njit
-def _fill_keys(parents, keys, halt):
+def _fill_keys(parents, apart, keys, halt):
     n = u64(parents.shape[1])
     own = np.empty(parents.shape[1], np.int64)
     for i in range(parents.shape[0]):
@@ -135,6 +139,8 @@ def _fill_keys(parents, keys, halt):
                     own[count] = v
                     count += 1
                     _add(n * u64(min(v, child)) + u64(max(v, child)), keys, i)
+                    if apart[v, child]:
+                        _add(n * (n * (n + u64(1)) + u64(v)) + u64(child), keys, i)
             for a in range(count):
                 for b in range(a + 1, count):
                     if not _has(parents, i, own[a], own[b]) and not _has(parents, i, own[b], own[a]):

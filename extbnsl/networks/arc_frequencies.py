@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.networks.network import Arc, Network, cpdag
+from extbnsl.networks.network import Arc, Network, cpdag, with_targets
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,16 @@ class Counts:
         return 2 * self.compelled + self.reversible
 
 
-def count_arcs(networks: Iterable[Network], variables: int, knowledge: Knowledge = NOTHING) -> Counts:
+def count_arcs(
+    networks: Iterable[Network], variables: int, knowledge: Knowledge = NOTHING, targets: Sequence[Sequence[str]] = ()
+) -> Counts:
     """The counts of acyclic networks over so many variables, which keep to the knowledge; costs what `cpdag` does, for
-    each, and raises as that."""
+    each, and raises as that. targets: see `with_targets`."""
     arcs, compelled, reversible = (np.zeros((variables, variables), np.int64) for _ in range(3))
     count = 0
     for network in networks:
         count += 1
-        directed, undirected = cpdag(network, knowledge)
+        directed, undirected = cpdag(network, with_targets(network, knowledge, targets))
         for table, own in ((arcs, network.arcs()), (compelled, directed), (reversible, undirected)):
             for arc in own:
                 table[arc] += 1

@@ -35,7 +35,7 @@ def regressions(network: Network, numbers: Numbers) -> tuple[Regression, ...]:
     """
     if network.names != numbers.names:
         raise InputError(f"The variables of the network are not those of {numbers.source}.")
-    return tuple(regression_of(numbers.values, child, parents) for child, parents in enumerate(network.parents))
+    return tuple(regression_of(_records(numbers, child, own), child, own) for child, own in enumerate(network.parents))
 
 
 def log_densities(
@@ -109,9 +109,10 @@ def sampled(
 
 
 def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
-    """Whether the others of a set of columns leave each of them LEAST_SHARE of its variance, as `scores.gaussian` has
-    it. O(N k^2) for k of them."""
-    own = numbers.values[:, list(members)]
+    """Whether the others of a family, of which the child is the last, leave each of its columns LEAST_SHARE of its
+    variance in the records that are its, as `scores.gaussian` has it. O(N k^2) for k columns."""
+    *parents, child = members
+    own = _records(numbers, child, parents)[:, list(members)]
     own = own - own.mean(axis=0)
     lengths = np.sqrt((own**2).sum(axis=0))
     if not lengths.all() or len(own) <= len(members):
@@ -124,10 +125,21 @@ def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
 
 
 def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], price: float) -> float:
-    """What a family costs, in nats, if a parameter costs the price. O(N k^2) for k parents."""
-    variance = regression_of(numbers.values, child, parents).variance
-    misfit = numbers.records / 2 * (math.log(2 * math.pi * variance) + 1)
+    """What a family costs, in nats, if a parameter costs the price; infinity if too few records tell of it. O(N k^2)
+    for k parents."""
+    values, targets = _records(numbers, child, parents), numbers.targets
+    if numbers.gaps and len(values) < len(parents) + OWN_PARAMETERS:
+        return math.inf
+    records = numbers.records if targets is None else int(targets.left(child).sum())
+    variance = regression_of(values, child, parents).variance
+    misfit = records / 2 * (math.log(2 * math.pi * variance) + 1)
     return misfit + price * (len(parents) + OWN_PARAMETERS)
+
+
+def _records(numbers: Numbers, child: int, parents: Sequence[int]) -> NDArray[np.float64]:
+    """The records that are a family's, (M, n)."""
+    counted = numbers.counted(child, parents)
+    return numbers.values if counted is None else numbers.values[counted]
 
 
 @dataclass(frozen=True, eq=False)

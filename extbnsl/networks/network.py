@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING, Knowledge
@@ -166,6 +166,17 @@ def relevant(network: Network, targets: Collection[int], observed: Collection[in
                 reached |= beyond
                 waiting += beyond
     return tuple(sorted(found))
+
+
+def with_targets(network: Network, knowledge: Knowledge, targets: Iterable[Collection[str]]) -> Knowledge:
+    """The knowledge under which the class of a network is its interventional one, given the sets of variables that were
+    set from outside: such networks differ in no arc of which one end was set without the other (Hauser and Bühlmann
+    2012, Journal of Machine Learning Research 13). So these arcs are required."""
+    sets, names = list(map(set, targets)), network.names
+    told = ((names[parent], names[child]) for parent, child in network.arcs())
+    more = [(p, x) for p, x in told if any((p in own) != (x in own) for own in sets)]
+    known = set(knowledge.required)
+    return replace(knowledge, required=(*knowledge.required, *(arc for arc in more if arc not in known)))
 
 
 def cpdag(network: Network, knowledge: Knowledge = NOTHING) -> tuple[tuple[Arc, ...], tuple[Arc, ...]]:

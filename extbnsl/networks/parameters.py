@@ -32,7 +32,7 @@ def tables_of(
     """
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
-    arities, columns, tables = dataset.arities, dataset.codes.T, dict[int, NDArray[np.float64]]()
+    arities, tables = dataset.arities, dict[int, NDArray[np.float64]]()
     every = entries_of_tables(network, dataset)
     sizes = {child: every[child] for child in children}
     if (entries := sum(sizes.values())) > MOST_ENTRIES:
@@ -46,7 +46,7 @@ def tables_of(
     for child in children:
         family = [*network.parents[child], child]
         shape = tuple(arities[family].tolist())
-        cells = np.ravel_multi_index(tuple(columns[family].astype(np.int64)), shape)
+        cells = np.ravel_multi_index(tuple(_training(dataset, family).T.astype(np.int64)), shape)
         counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         totals = counts.sum(axis=-1, keepdims=True)
         prior = smoothing / math.prod(shape[:-1])
@@ -54,6 +54,14 @@ def tables_of(
         shares = (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0)
         tables[child] = np.where(occurs, shares, 1 / shape[-1])
     return tables
+
+
+def _training(dataset: Dataset, family: Sequence[int]) -> NDArray[np.uint16]:
+    """The codes of a family, of which the child is the last, in the records that are its, (M, k)."""
+    *parents, child = family
+    counted = dataset.counted(child, parents)
+    own: NDArray[np.uint16] = dataset.codes[:, list(family)]
+    return own if counted is None else own[counted]
 
 
 def entries_of_tables(network: Network, dataset: Dataset) -> list[int]:
@@ -122,7 +130,8 @@ def _of_family(
     """The log-probability of the last of a family given the others, of each record."""
     *parents, child = family
     states, arity = math.prod(len(training.states[p]) for p in parents), len(training.states[child])
-    given, both = (_occurrences(training.codes[:, own], codes[:, own]) for own in (parents, family))
+    known = _training(training, family)
+    given, both = (_occurrences(known[:, : len(own)], codes[:, list(own)]) for own in (parents, family))
     prior = smoothing / states
     with np.errstate(divide="ignore"):
         known = np.log(both + prior / arity) - np.log(np.maximum(given + prior, np.finfo(float).tiny))

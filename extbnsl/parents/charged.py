@@ -112,6 +112,9 @@ class ChargedLattice(_Charged, LatticeSource):
     def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
         return self.of.with_given(problem, parents)
 
+    def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
+        return self.of.over_records(problem, child)
+
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         return self.of.at_least(child, parents, floor)
 

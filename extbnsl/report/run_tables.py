@@ -14,7 +14,7 @@ from extbnsl.core.figures import format_cost, format_count, format_size, held_of
 from extbnsl.drawing.markup import Grid
 from extbnsl.files.names import BIF, DOCUMENT, RESULT
 from extbnsl.networks.network import Arc, Network, cpdag
-from extbnsl.results.facts import knowledge_in, network_drawn
+from extbnsl.results.facts import class_knowledge_in, network_drawn
 from extbnsl.results.reading import damage_told, network_written, no_result, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import Moment, read_bounds, read_layers
@@ -73,7 +73,7 @@ def read_run(path: Path) -> Run:
     document = read_result(path)
     try:
         network = Network.from_names(document["variables"], document["parents"])
-        compelled = frozenset(cpdag(network, knowledge_in(document))[0])
+        compelled = frozenset(cpdag(network, class_knowledge_in(document, network))[0])
     except (KeyError, TypeError, AttributeError, InputError, VerificationError, Misfit) as error:
         raise no_result(path) from error
     layers: list[dict[str, int]] = []

@@ -41,12 +41,15 @@ class Bootstrap:
         `network`.
     knowledge : Knowledge
         Which networks are allowed, and so are members of their classes; a consensus has the required arcs first.
+    targets : tuple of tuple of str
+        The sets of variables that were set from outside in some record, which tell classes apart.
     """
 
     names: tuple[str, ...]
     resamples: int
     done: tuple[Resample, ...]
     knowledge: Knowledge = field(default=NOTHING, repr=False)
+    targets: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"<Bootstrap of {len(self.done):,} of {self.resamples:,} resamples, {self.proved:,} proved>"
@@ -107,4 +110,4 @@ class Bootstrap:
 
     @cached_property
     def _counts(self) -> Counts:
-        return count_arcs((one.network for one in self.done), len(self.names), self.knowledge)
+        return count_arcs((one.network for one in self.done), len(self.names), self.knowledge, self.targets)

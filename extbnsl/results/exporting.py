@@ -20,7 +20,7 @@ from extbnsl.formats.spelling import names_file
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.conditional import Conditionals, Family
 from extbnsl.networks.gaussian import Regression
-from extbnsl.networks.network import Network, cpdag
+from extbnsl.networks.network import Network, cpdag, with_targets
 from extbnsl.results.reading import network_written
 
 _Strength = TypedDict(
@@ -71,6 +71,7 @@ class _Solved(TypedDict):
     variables: list[str]
     parents: dict[str, list[str]]
     cost: float
+    targets: list[list[str]] | None
 
 
 def described_in(path: Path, document: Mapping[str, Any]) -> Described:
@@ -90,6 +91,7 @@ def described_in(path: Path, document: Mapping[str, Any]) -> Described:
     folder = path if path.is_dir() else path.parent
     try:
         network = Network.from_names(found["variables"], found["parents"])
+        knowledge = with_targets(network, knowledge, found["targets"] or [])
         cpdag(network, knowledge)  # which finds out whether it is acyclic and allowed
     except (InputError, VerificationError) as error:
         raise RunDirectoryError(f"{path} is damaged: {error}") from error

@@ -89,6 +89,13 @@ def knowledge_in(document: Document) -> Knowledge:
     return Knowledge.from_document(document["knowledge"]) if document.get("knowledge") else NOTHING
 
 
+def class_knowledge_in(document: Document, network: "Network") -> Knowledge:
+    """Under which the class of a network is told: with the targets, see `with_targets`."""
+    from extbnsl.networks.network import with_targets
+
+    return with_targets(network, knowledge_in(document), document.get("targets", ()))
+
+
 def bounds_told(lower: float, upper: float) -> str:
     """Two bounds in nats and the gap between them."""
     return f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
@@ -143,7 +150,7 @@ def network_drawn(document: Document, network: "Network", costs: Mapping[tuple[s
     shares, arcs = shares_by_name(document), [(network.names[p], network.names[x]) for p, x in network.arcs()]
     of_which = OF_FOUND if is_ranked(document) else OF_RESAMPLES
     drawn = {arc: shares.get(arc, 0.0) for arc in arcs} if shares else None
-    return network_svg(network, costs, drawn, of_which, knowledge_in(document))
+    return network_svg(network, costs, drawn, of_which, class_knowledge_in(document, network))
 
 
 def notebook_html(document: Document, network: "Network") -> str:

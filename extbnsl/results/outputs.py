@@ -8,6 +8,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.figures import counted
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Data, Dataset, Mixed, Numbers
 from extbnsl.data.dataset import spread_of, spreads, state_counts
 from extbnsl.files.atomic import Content, encoded
@@ -17,7 +18,7 @@ from extbnsl.formats.described import Described, network_document
 from extbnsl.formats.dot import dot_text
 from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arcs import arc_strengths, costs_from
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, with_targets
 from extbnsl.networks.parameters import entries_of_tables, fit
 from extbnsl.scores.local import LocalScores
 
@@ -43,12 +44,18 @@ def networks(
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
     bif, document, dot = of_network(place)
-    yield dot, encoded(dot_text(network, claim.knowledge))
+    yield dot, encoded(dot_text(network, knowledge_told(network, dataset, claim.knowledge)))
     tabled = not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
     known = described(network, cost, dataset, claim, parameters=tabled)
     if known.states is not None and known.tables is not None:
         yield bif, encoded(bif_text(network, known.states, known.tables))
     yield document, encoded(f"{json_text(network_document(known))}\n")
+
+
+def knowledge_told(network: Network, problem: Data | LocalScores | None, knowledge: Knowledge) -> Knowledge:
+    """The knowledge under which a class is told, with what was set from outside; see `with_targets`."""
+    targets = problem.targets if isinstance(problem, Data) else None
+    return knowledge if targets is None else with_targets(network, knowledge, targets.names(network.names))
 
 
 def described(
@@ -69,7 +76,7 @@ def described(
     known = None
     if strengths and problem is not None:
         known = arc_strengths(network, claim, costs_from(problem, claim))
-    bare = Described(network, cost, strengths=known, knowledge=claim.knowledge)
+    bare = Described(network, cost, strengths=known, knowledge=knowledge_told(network, problem, claim.knowledge))
     if not isinstance(problem, Data):
         return bare
     own = _OWN[problem.kind](network, problem, smoothing if parameters else None)

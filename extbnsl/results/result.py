@@ -27,7 +27,7 @@ from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
 from extbnsl.results.facts import notebook_html
-from extbnsl.results.outputs import described, files_beside
+from extbnsl.results.outputs import described, files_beside, knowledge_told
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify import FORMAT_VERSION, LOG_BASE, SIGN
 from extbnsl.verify.certificate import Certificate
@@ -205,7 +205,7 @@ class Result:
         dict
             Its keys are those of `docs/file-formats.md`.
         """
-        names = self.network.names
+        names, targets = self.network.names, None if self.dataset is None else self.dataset.targets
         return {
             "format_version": FORMAT_VERSION,
             "status": self.status,
@@ -235,6 +235,7 @@ class Result:
                 "records": None if self.dataset is None else self.dataset.records,
                 **(made or {}),
             },
+            **({} if targets is None else {"targets": list(map(list, targets.names(names)))}),
             **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
         }
 
@@ -489,10 +490,11 @@ class Result:
 
     def to_dot(self) -> str:
         """The network in Graphviz's format."""
-        return dot_text(self.network, self.knowledge)
+        return dot_text(self.network, knowledge_told(self.network, self.dataset, self.knowledge))
 
     def cpdag(self) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        """The equivalence class by names: those of its networks that the knowledge allows.
+        """The equivalence class by names: those of its networks that the knowledge allows, and among which what was set
+        from outside does not tell.
 
         Returns
         -------
@@ -502,5 +504,5 @@ class Result:
             The edges that may point either way.
         """
         names = self.network.names
-        directed, undirected = cpdag(self.network, self.knowledge)
+        directed, undirected = cpdag(self.network, knowledge_told(self.network, self.dataset, self.knowledge))
         return tuple((names[a], names[b]) for a, b in directed), tuple((names[a], names[b]) for a, b in undirected)

@@ -21,12 +21,15 @@ class Cells:
 
     counts (q, r) int64: the records in each joint state of the parents that occurs, by state of the child; states of
     the child that never occur may be left out. arity: the declared states of the child. configurations: the product of
-    the parents' arities, of which q occur.
+    the parents' arities, of which q occur. priced: by how many records a penalty goes, where these are not the ones
+    that are counted; the misfit is that of `weight` times those.
     """
 
     counts: NDArray[np.int64]
     arity: int
     configurations: float
+    priced: int | None = None
+    weight: float = 1.0
 
     @property
     def records(self) -> int:
@@ -34,8 +37,11 @@ class Cells:
 
     @property
     def misfit(self) -> float:
-        """N H(child | parents) in nats: minus the largest log-likelihood of the child's column."""
-        return _sum_mlogm(self.counts.sum(axis=1)) - _sum_mlogm(self.counts.ravel())
+        """N H(child | parents) in nats: minus the largest log-likelihood of the child's column; infinity if nothing is
+        counted."""
+        if math.isinf(self.weight):
+            return math.inf
+        return self.weight * (_sum_mlogm(self.counts.sum(axis=1)) - _sum_mlogm(self.counts.ravel()))
 
 
 def _sum_mlogm(counts: NDArray[np.int64]) -> float:
@@ -44,23 +50,44 @@ def _sum_mlogm(counts: NDArray[np.int64]) -> float:
 
 
 def cells_of(dataset: "Dataset | Mixed", child: int, parents: Sequence[int] = ()) -> Cells:
-    """The counts of a family of variables of states. O(N parents), or O(N log N) for very many joint states."""
-    arity = len(dataset.states[child])
-    if not parents:
-        return Cells(np.bincount(dataset.codes[:, child])[None, :], arity, 1.0)
-    configurations, numbers = numbered(dataset, parents)
-    cells = configurations * arity + dataset.codes[:, child]
-    counts = np.bincount(cells, minlength=numbers * arity).reshape(numbers, arity)
+    """The counts of a family of variables of states, over the records that are its. O(N parents), or O(N log N) for
+    very many joint states."""
+    arity, counted = len(dataset.states[child]), dataset.counted(child, parents)
+    own = _column(dataset, child, counted)
+    if parents:
+        configurations, numbers = numbered(dataset, parents, counted)
+        counts = np.bincount(configurations * arity + own, minlength=numbers * arity).reshape(numbers, arity)
+        counts = counts[counts.any(axis=1)]
+    else:
+        counts = np.bincount(own)[None, :]
     possible = math.prod(dataset.arities[list(parents)].tolist())
-    return Cells(counts[counts.any(axis=1)], arity, float(possible) if possible < 1e300 else math.inf)
+    states = float(possible) if possible < 1e300 else math.inf
+    if counted is None:
+        return Cells(counts, arity, states)
+    return Cells(counts, arity, states, dataset.records, _weight(dataset, child, own.size))
 
 
-def numbered(dataset: "Dataset | Mixed", variables: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-    """For each record a number of the joint state of some variables, with few gaps, and how many numbers there are."""
-    which, numbers = np.zeros(dataset.records, np.int64), 1
+def _weight(dataset: "Dataset | Mixed", child: int, records: int) -> float:
+    """How many records each of those stands for that are counted of a child's: by the node average those that lack a
+    value are as the others on average (Balov 2013). Infinity if none is counted."""
+    own = dataset.records if dataset.targets is None else int(dataset.targets.left(child).sum())
+    return own / records if records else math.inf
+
+
+def _column(dataset: "Dataset | Mixed", variable: int, counted: NDArray[np.bool_] | None) -> NDArray[np.uint16]:
+    """The codes of a variable in the records that are counted."""
+    return dataset.codes[:, variable] if counted is None else dataset.codes[counted, variable]
+
+
+def numbered(
+    dataset: "Dataset | Mixed", variables: Sequence[int], counted: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], int]:
+    """For each record that is counted, all as a rule, a number of the joint state of some variables, with few gaps, and
+    how many numbers there are."""
+    which, numbers = np.zeros(dataset.records if counted is None else int(counted.sum()), np.int64), 1
     for variable in variables:
         arity = len(dataset.states[variable])
-        which, numbers = which * arity + dataset.codes[:, variable], numbers * arity
+        which, numbers = which * arity + _column(dataset, variable, counted), numbers * arity
         if numbers > FEW:
             which, numbers = _without_gaps(which, numbers)
     return which, numbers

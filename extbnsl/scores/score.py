@@ -101,7 +101,8 @@ class ParameterScore(Score, PenalisedScore):
 
     def least(self, cells: "Cells", floor: float) -> float:
         """See `Score.least`: the misfit never falls below the floor, and the penalty never falls with more parents."""
-        return floor + penalty_of(self.parameter(cells.records), cells.arity, cells.configurations)
+        records = cells.records if cells.priced is None else cells.priced
+        return floor + penalty_of(self.parameter(records), cells.arity, cells.configurations)
 
 
 def most_parents(

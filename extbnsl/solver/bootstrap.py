@@ -30,7 +30,6 @@ from extbnsl.files.store import temporary_store
 from extbnsl.machine.budgets import MINIMUM_MEMORY
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
-from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context, Stages
@@ -153,14 +152,15 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
         taken_at(asked.place, dataset.names, scope.bootstrap) as taken,
     ):
         run.commits.commit()
-        if not isinstance(dataset, Dataset) or claim.knowledge.costs:  # else all that vary may have any parents
+        if not isinstance(dataset, Dataset) or not dataset.alike or claim.knowledge.costs:  # others can be solved
             _check_all(dataset, asked, run.context, taken.left(scope.bootstrap))
         survivors = find_survivors(dataset, claim, run.context, run.commits, priced=True)
         solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
             stopped = _take_all(run, dataset, taken)
         result = concluded(run, solution, stopped)
-    found = Bootstrap(dataset.names, scope.bootstrap, taken.first(), claim.knowledge)
+    targets = () if dataset.targets is None else dataset.targets.names(dataset.names)
+    found = Bootstrap(dataset.names, scope.bootstrap, taken.first(), claim.knowledge, targets)
     return replace(result, status=stopped or OPTIMAL, bootstrap=found)
 
 
@@ -180,14 +180,14 @@ def check_resampled(kind: type, methods: Any) -> None:
 
 
 def _check_all(data: Data, asked: Request, context: Context, left: list[int]) -> None:
-    """Raise InputError if one of the resamples that are left has columns that the score cannot have; O(N n^2) each.
-    Ends early when it is time to stop."""
-    resampling, constraints = resampling_of(data), constraints_of(asked.claim, data.names)
+    """Raise InputError if one of the resamples that are left has columns that the score cannot have, or leaves a family
+    that must be no records; O(N n^2) each. Ends early when it is time to stop."""
+    resampling = resampling_of(data)
     for number in left:
         if context.workers.stop() is not None:
             return
         try:
-            source_of(resampling.drawn(context.methods.seed, number), asked.claim, constraints)
+            source_of(resampling.drawn(context.methods.seed, number), asked.claim)
         except InputError as error:
             what = f"bootstrap: resample {number} cannot be solved, though the data can. "
             raise InputError(what, error.sentence) from error

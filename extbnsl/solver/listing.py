@@ -12,7 +12,8 @@ from extbnsl.core.claims import tolerance
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset
+from extbnsl.data.dataset import apart_in
 from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
@@ -20,7 +21,7 @@ from extbnsl.kbest.ranking import FIRST, arc_shares, class_keys, next_slack, num
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import source_of
@@ -75,8 +76,8 @@ def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
 
 def list_networks(run: RankingRun) -> None:
     """Find the best networks within ever more slack, until it is enough; the standing gets them. Raises Stopped."""
-    scope, standing, workers = run.asked.scope, run.commits.standing, run.context.workers
-    while standing.found is None or not _enough(scope, standing.found, workers):
+    scope, standing = run.asked.scope, run.commits.standing
+    while standing.found is None or not _enough(scope, standing.found, run):
         slack = standing.next_slack
         assert slack is not None, "there is a guess"
         if slack > standing.slack:
@@ -88,7 +89,7 @@ def list_networks(run: RankingRun) -> None:
         found = _within(run, slack)
         costs = found.networks.costs
         try:
-            if not _enough(scope, found, workers):
+            if not _enough(scope, found, run):
                 wanted = scope.k or MOST_LISTED
                 slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
         finally:  # whoever stops meanwhile has the list, in the standing and in the ledger
@@ -135,13 +136,15 @@ def look_further(standing: Ranking, k: int) -> None:
     standing.found, standing.next_slack = None, max(guess, standing.next_slack or FIRST)
 
 
-def _enough(scope: Scope, found: FoundNetworks, workers: Workers) -> bool:
+def _enough(scope: Scope, found: FoundNetworks, run: RankingRun) -> bool:
     """Whether that is all that is asked for. Raises Stopped."""
     if found.within >= (math.inf if scope.slack is None else scope.slack):
         return True
     many = found.networks.costs.size
     if scope.classes:
-        keys = workers.run(class_keys, varsets_of(found.parents, found.networks.rows), workers.halt)
+        workers, problem = run.context.workers, run.asked.problem
+        told = apart_in(problem if isinstance(problem, Data) else None)
+        keys = workers.run(class_keys, varsets_of(found.parents, found.networks.rows), workers.halt, told)
         many = int(numbered(keys).max()) + 1
     return many >= (scope.k or MOST_LISTED)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.codec import UNKEPT, Highest, Within, decode
+from extbnsl.data.dataset import apart_in
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, named, read_arrays
 from extbnsl.files.manifest import DONE, START, Manifest
@@ -203,7 +204,7 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
     """
     found, tallied = standing.found or _alone(result), standing.tallied
     networks = _in_order(found)
-    classes = numbered(class_keys(varsets_of(found.parents, networks.rows)))
+    classes = numbered(class_keys(varsets_of(found.parents, networks.rows), apart=apart_in(result.dataset)))
     kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
     networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
     own_shares = shares(networks.costs)

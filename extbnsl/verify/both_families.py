@@ -238,10 +238,15 @@ class _AsMDL:
 
 
 def families_of_both(
-    data: Mixed, claim: Scored, demands: Demands, workers: Workers, leads: NDArray[np.float64]
+    data: Mixed,
+    claim: Scored,
+    demands: Demands,
+    workers: Workers,
+    leads: NDArray[np.float64],
+    priced: int | None = None,
 ) -> _Both:
-    """What counts families of columns of both kinds; leads: as of `families_of_data`. `below` raises Stopped when the
-    workers halt, and TooMuch for too many families or sets of parents of states."""
+    """What counts families of columns of both kinds; leads, priced: as of `families_of_data`. `below` raises Stopped
+    when the workers halt, and TooMuch for too many families or sets of parents of states."""
     columns = data.values - data.values[:1]
     columns = columns - columns.mean(axis=0)
     deviations = np.sqrt((columns**2).mean(axis=0))
@@ -249,7 +254,7 @@ def families_of_both(
     if not (deviations[numbers] > 0.0).all():
         raise TooMuch("a column of numbers never varies")
     deviations[~numbers] = 1.0
-    price = parameter_cost(claim, data.records)
+    price = parameter_cost(claim, priced or data.records)
     return _Both(data, demands, workers, claim, leads, columns / deviations, np.log(deviations), price)
 
 

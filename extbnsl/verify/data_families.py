@@ -91,20 +91,26 @@ PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
 
 
 def families_of_data(
-    dataset: Dataset, claim: Scored, demands: Demands, workers: Workers, leads: NDArray[np.float64]
+    dataset: Dataset,
+    claim: Scored,
+    demands: Demands,
+    workers: Workers,
+    leads: NDArray[np.float64],
+    priced: int | None = None,
 ) -> "_Data":
     """What counts in the data, all families that matter under the argument of this module, by one of KINDS.
 
     leads (n,): a subset beats a family if it costs less by more than this, in nats; none does if that is infinite.
-    What arcs cost besides is not looked at. `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES.
-    Time per parent set: some nanoseconds per distinct row, and some per cell and child that it may matter to. Memory of
-    a thread: rows times parents of a set, times states of the children.
+    priced: by how many records a parameter is priced, if not by all of these. What arcs cost besides is not looked at.
+    `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES. Time per parent set: some nanoseconds
+    per distinct row, and some per cell and child that it may matter to. Memory of a thread: rows times parents of a
+    set, times states of the children.
     """
     rows, weights = np.unique(dataset.codes, axis=0, return_counts=True)
     codes = np.array([_occurring(column) for column in rows.T], np.uint32).reshape(dataset.variables, len(rows))
     weights = weights.astype(np.int64)
     misfits = tuple(misfits_given_others(rows, weights, workers))
-    return _Data(dataset, claim, demands, workers, leads, codes, weights, misfits)
+    return _Data(dataset, claim, demands, workers, leads, priced or dataset.records, codes, weights, misfits)
 
 
 def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -122,6 +128,7 @@ class _Data(FamilySource):
     demands: Demands
     workers: Workers
     leads: NDArray[np.float64]  # as of `families_of_data`
+    priced: int  # by how many records a parameter is
     codes: NDArray[np.uint32]  # (n, d) by the states that occur
     weights: NDArray[np.int64]  # (d,) records of each row
     misfits: tuple[float, ...]  # N H(X | all other variables) of each X
@@ -143,7 +150,7 @@ class _Data(FamilySource):
         """The penalty of each joint state of the parents, in nats."""
         if self.kind != set_frames.MISFIT:
             return 0.0
-        return parameter_cost(self.claim, self.dataset.records) * (int(self.dataset.arities[child]) - 1)
+        return parameter_cost(self.claim, self.priced) * (int(self.dataset.arities[child]) - 1)
 
     def scale(self, child: int) -> float:
         records = self.dataset.records
@@ -160,6 +167,10 @@ class _Data(FamilySource):
         with the penalty).
         """
         return (8 * self.weights.size + 64) * FLOAT_ERROR * self.scale(child)
+
+    def cost_alone(self, child: int) -> float:
+        """What the family without parents costs."""
+        return scored_cost(self.dataset, child, (), self.claim, self.priced)
 
     def tells(self, variable: int) -> bool:
         """Whether a parent like this can matter to anyone who need not have it."""
@@ -288,7 +299,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
         x, must = place[child], sorted(data.demands.must[child])
         may[x, place[sorted(data.demands.may[child])]] = True
         must_before[x, place[must] + 1] = 1
-        alone[x] = math.inf if must else scored_cost(data.dataset, child, (), data.claim)
+        alone[x] = math.inf if must else data.cost_alone(child)
         threshold[x] = own_threshold
         below = (own_threshold + sum(taken.of(child).multipliers.tolist())) / UNITS_PER_NAT + margin[x]
         reach[x] = min(alone[x] + lead[x], below)

@@ -138,3 +138,32 @@ class ListedFamilies(FamilySource):
     def scale(self, child: int) -> float:
         """What the solver's sums are off goes by the cheapest one."""
         return abs(float(self.scores.costs[child].min()))
+
+
+@dataclass(frozen=True)
+class FamiliesByRecords(FamilySource):
+    """Families of children that are costed over other records, each from the source of its own: `of` says which."""
+
+    sources: tuple[FamilySource, ...]
+    of: Mapping[int, int]
+
+    def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        found = dict[int, RecountedFamilies]()
+        for number, source in enumerate(self.sources):
+            own = {child: most for child, most in thresholds.items() if self.of[child] == number}
+            if own:
+                found |= zip(own, source.below(own, cuts, untold), strict=True)
+            tell(len(found), len(thresholds))
+        return [found[child] for child in thresholds]
+
+    def error(self, child: int) -> float:
+        return self.sources[self.of[child]].error(child)
+
+    def scale(self, child: int) -> float:
+        return self.sources[self.of[child]].scale(child)
+
+    def margin(self, child: int) -> float:
+        return self.sources[self.of[child]].margin(child)
+
+    def rounding(self, child: int) -> float:
+        return self.sources[self.of[child]].rounding(child)

@@ -6,6 +6,7 @@ Two networks are equivalent if they have the same skeleton and the same v-struct
 knowledge a class has the members that keep to it; a listed network that does not is a finding, and in no class. A set
 of variables is an integer with a bit for each; so is a set of pairs of variables, which are numbered. A skeleton is the
 union of the edges of the families, and the v-structures at a child are the pairs of its parents less the skeleton.
+Where variables were set from outside they also agree on arcs of which one end was set without the other.
 Nothing here is shared with the kernels that search.
 
 Networks and classes are known by digests of 128 bits. That two of a million have the same by chance has a probability
@@ -77,12 +78,24 @@ def network_key(families: Sequence[Family]) -> bytes:
     return _digest((family.parents for family in families), len(families))
 
 
-def class_key(families: Sequence[Family]) -> bytes:
-    """A digest that two networks share if they are equivalent."""
+def told_by_targets(problem: Data | LocalScores) -> tuple[int, ...]:
+    """For each child the parents, as a set, of which the data tell that they are no children of it: one of the two was
+    set from outside without the other; nothing where nothing was set."""
+    if not isinstance(problem, Data) or problem.targets is None:
+        return ()
+    n, sets = problem.variables, problem.targets.sets
+    return tuple(
+        sum(1 << v for v in range(n) if any((v in own) != (child in own) for own in sets)) for child in range(n)
+    )
+
+
+def class_key(families: Sequence[Family], told: Sequence[int] = ()) -> bytes:
+    """A digest that two networks share if they are equivalent; told: see `told_by_targets`."""
     skeleton, n = 0, len(families)
     for family in families:
         skeleton |= family.edges
-    return _digest((skeleton, *[family.couples & ~skeleton for family in families]), n * n)
+    arcs = [family.parents & own for family, own in zip(families, told, strict=False)]
+    return _digest((skeleton, *[family.couples & ~skeleton for family in families], *arcs), n * n)
 
 
 def _pair(a: int, b: int) -> int:
@@ -114,6 +127,7 @@ class Listed:
 
     def __init__(self, claim: ClaimedResult, problem: Data | LocalScores) -> None:
         self.claim, self.problem = claim, problem
+        self.told = told_by_targets(problem)
         self.demands = demands_of(claim.variables, claim.max_parents, claim.knowledge)
         self.families: list[dict[tuple[str, ...], Family]] = [{} for _ in claim.variables]
         self.seen = 0  # how many there were, networks or not
@@ -158,7 +172,7 @@ class Listed:
 
     def class_number(self, families: Sequence[Family]) -> int | None:
         """The number of the class of a network, None if none of it is listed."""
-        return self.class_numbers.get(class_key(families))
+        return self.class_numbers.get(class_key(families, self.told))
 
     def _families_of(self, parents: Mapping[str, list[str]]) -> list[Family]:
         """The family of each child; raises _Fault unless they make a network over the variables."""
@@ -215,7 +229,7 @@ class Listed:
         self.ranks.append(network["rank"])
         self.classes.append(network["equivalence_class"])
         self.keys.add(key)
-        number = self.class_numbers.setdefault(class_key(families), len(self.class_numbers) + 1)
+        number = self.class_numbers.setdefault(class_key(families, self.told), len(self.class_numbers) + 1)
         if number > len(self.class_costs):
             self.class_costs.append(cost)
         self.own_classes.append(number)

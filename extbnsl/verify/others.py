@@ -108,7 +108,7 @@ class _Tally:
         self.networks += 1
         number: int | None = 0
         if self.of_classes:
-            self.keys.add(class_key(families))
+            self.keys.add(class_key(families, self.listed.told))
             number = self.listed.class_number(families)
         if number is None:
             return

@@ -34,6 +34,8 @@ from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.arc_costs import ChargedFamilies, arcs_beside, leads_of
+from extbnsl.verify.averaged_families import families_by_averages
+from extbnsl.verify.averaged_regressions import families_by_averaged_regressions
 from extbnsl.verify.both_families import families_of_both
 from extbnsl.verify.branching import Branching, TreeNode
 from extbnsl.verify.certificate import (
@@ -49,11 +51,11 @@ from extbnsl.verify.certificate import (
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
-from extbnsl.verify.families import FamilySource, ListedFamilies, Tell, untold
+from extbnsl.verify.families import FamiliesByRecords, FamilySource, ListedFamilies, Tell, untold
 from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, weighted
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.rescoring import cost_of_any
+from extbnsl.verify.rescoring import cost_of_any, records_of_children
 from extbnsl.verify.steps import Pass, Search
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
@@ -362,8 +364,8 @@ def family_source(
 ) -> FamilySource:
     """The families that are as demanded: as scores list them, or counted again by the score of the claim; every: also
     those that a subset beats, of data. Raises Stopped and TooMuch as the modules that do it."""
-    of_numbers, names = isinstance(problem, Numbers), problem.names
-    nats = arcs_beside(claim, names, demands, cost_of_any(claim, len(names)) if of_numbers else 0.0)
+    by_regressions, names = isinstance(problem, Numbers) and not problem.gaps, problem.names
+    nats = arcs_beside(claim, names, demands, cost_of_any(claim, len(names)) if by_regressions else 0.0)
     leads = leads_of(nats)
     source = _scored(problem, claim, demands, workers, np.full(leads.size, math.inf) if every else leads)
     return ChargedFamilies(source, nats, leads) if nats.any() else source
@@ -375,11 +377,18 @@ def _scored(
     """The same by what the score says alone; leads: by how much a subset must beat a family, in nats."""
     if isinstance(problem, LocalScores):
         return ListedFamilies(problem, demands)
-    return _FAMILIES[problem.kind](problem, claim, demands, workers, leads)
+    sources, of = list[FamilySource](), dict[int, int]()
+    for children, own in records_of_children(problem):
+        of |= dict.fromkeys(children, len(sources))
+        make = (_AVERAGED if own.gaps else _FAMILIES)[own.kind]
+        sources.append(make(own, claim, demands, workers, leads, problem.records))
+    return sources[0] if len(sources) == 1 else FamiliesByRecords(tuple(sources), of)
 
 
-_FAMILIES: dict[str, Callable[..., FamilySource]] = {
+Maker = Callable[..., FamilySource]
+_FAMILIES: dict[str, Maker] = {
     STATES: families_of_data,
     NUMBERS: families_by_regressions,
     MIXED: families_of_both,
 }
+_AVERAGED: dict[str, Maker] = {STATES: families_by_averages, NUMBERS: families_by_averaged_regressions}

@@ -132,11 +132,16 @@ class _Measured(FamilySource):
 
 
 def families_by_regressions(
-    numbers: Numbers, claim: Scored, demands: Demands, workers: Workers, leads: NDArray[np.float64]
+    numbers: Numbers,
+    claim: Scored,
+    demands: Demands,
+    workers: Workers,
+    leads: NDArray[np.float64],
+    priced: int | None = None,
 ) -> _Measured:
     """What computes regressions of the columns. The module says what their costs may be off. leads (n,): a subset beats
-    a family of a child if it costs less by more than this, in nats; none does if that is infinite. Of what arcs cost
-    besides it counts what any does.
+    a family of a child if it costs less by more than this, in nats; none does if that is infinite. priced: by how many
+    records a parameter is priced, if not by all of these. Of what arcs cost besides it counts what any does.
 
     `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES; its time is O(m^2) per parent set with m
     candidates left. The call itself takes O(N n^2), and raises Stopped when the workers are to stop, and TooMuch where
@@ -159,7 +164,7 @@ def families_by_regressions(
     stages += 3 * n + n * max(demands.most)
     error = (5.0 * spread + 10.0 * stages) * FLOAT_ERROR
     relative = error * math.sqrt(n) * most
-    price = parameter_cost(claim, records)
+    price = parameter_cost(claim, priced or records)
     each = price + cost_of_any(claim, n)
     problem = _Measured(
         numbers, demands, workers, price, each, leads, coordinates, exponents, partial, singular, most, relative

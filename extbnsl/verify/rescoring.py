@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,18 +98,28 @@ def parameter_cost(claim: Scored, records: int) -> float:
     return PARAMETER_COSTS[claim.score](records) if claim.penalty is None else claim.penalty
 
 
-def scored_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored) -> float:
-    """The same without what arcs cost besides."""
+def scored_cost(
+    problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored, priced: int | None = None
+) -> float:
+    """The same without what arcs cost besides. priced: by how many records a parameter is priced, if not by those of
+    the problem."""
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
-    if not isinstance(problem, Dataset):
-        return _COSTS[problem.kind](problem, child, parents, claim)
-    return _counted(problem, child, parents, claim)
+    records, times = priced or problem.records, 1.0
+    if problem.targets is not None:
+        problem = _without(problem, [k for k, own in enumerate(problem.targets.sets) if child in own])
+    if problem.gaps:
+        whole = _complete(problem, [child, *parents])
+        times, problem = problem.records / whole.records, whole
+    return _COSTS[problem.kind](problem, child, parents, claim, (records, times))
 
 
-def _counted(problem: Dataset | Mixed, child: int, parents: tuple[int, ...], claim: Scored) -> float:
-    """What the family of a child costs, in nats, where it has states alone."""
-    score, ess = claim.score, claim.ess
+def _counted(
+    problem: Dataset | Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]
+) -> float:
+    """The cost of a family of states; by: how many records parameters are priced by, and how often the likelihood
+    counts."""
+    score, ess, (records, times) = claim.score, claim.ess, by
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
     if states * arity > MOST_PARAMETERS:
         return math.inf
@@ -132,7 +142,35 @@ def _counted(problem: Dataset | Mixed, child: int, parents: tuple[int, ...], cla
         return misfit + math.fsum(regrets)
     if score == "qnml":
         return misfit + log_regret(problem.records, states * arity) - log_regret(problem.records, states)
-    return misfit + parameter_cost(claim, problem.records) * (arity - 1) * states
+    return times * misfit + parameter_cost(claim, records) * (arity - 1) * states
+
+
+def records_of_children(data: Data) -> list[tuple[list[int], Data]]:
+    """The children that are costed over the same records, and the data of these: without those in which they were set
+    from outside, if any were."""
+    if data.targets is None:
+        return [(list(range(data.variables)), data)]
+    classes = dict[frozenset[int], list[int]]()
+    for child in range(data.variables):
+        without = frozenset(k for k, own in enumerate(data.targets.sets) if child in own)
+        classes.setdefault(without, []).append(child)
+    return [(children, _without(data, without)) for without, children in classes.items()]
+
+
+def _without(data: Data, without: Collection[int]) -> Data:
+    """The data without records of these sets of targets."""
+    assert data.targets is not None, "there are some"
+    left = np.array([number not in without for number in range(len(data.targets.sets))])[data.targets.of]
+    return data.taken(np.flatnonzero(left))
+
+
+def _complete(data: Data, family: Sequence[int]) -> Data:
+    """The records that lack no value of a family; raises VerificationError if there is none."""
+    has = np.logical_and.reduce([data.known(v) for v in family])
+    if not has.any():
+        names = ", ".join(repr(data.names[v]) for v in family)
+        raise VerificationError(f"No record has a value of each of {names}: nothing tells what that family costs.")
+    return data.taken(np.flatnonzero(has))
 
 
 def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -148,9 +186,11 @@ def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / ((turned / np.maximum(values, NOTHING)[:, None]) ** 2).sum(axis=0))
 
 
-def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Scored) -> float:
-    """The Gaussian BIC of one family."""
-    records, (columns, units) = numbers.records, _in_units(numbers, (child, *parents))
+def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]) -> float:
+    """The Gaussian BIC of one family; by: as of `_counted`."""
+    if numbers.records < len(parents) + 2:
+        raise VerificationError(f"The family of {numbers.names[child]!r} has too few records: no Gaussian fits it.")
+    columns, units = _in_units(numbers, (child, *parents))
     if not (units > 0.0).all():
         return math.inf
     if parents and least_shares(columns).min() < SINGULAR:
@@ -158,10 +198,11 @@ def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Sc
         raise VerificationError(
             f"The family of {numbers.names[child]!r} with {others} is singular: no Gaussian fits it."
         )
-    return _of_squares(_left(columns), units[0], records) + parameter_cost(claim, records) * (len(parents) + 2)
+    misfit = _of_squares(_left(columns), units[0], numbers.records)
+    return by[1] * misfit + parameter_cost(claim, by[0]) * (len(parents) + 2)
 
 
-def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored) -> float:
+def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]) -> float:
     """The conditional Gaussian BIC of one family: regressions over the records of each configuration."""
     discrete = tuple(p for p in parents if data.states[p])
     numbers = tuple(p for p in parents if not data.states[p])
@@ -171,8 +212,8 @@ def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Score
                 f"The family of {data.names[child]!r}, which has states, has the parent {data.names[numbers[0]]!r}, "
                 "which has numbers."
             )
-        return _counted(data, child, discrete, claim)
-    records, configurations = data.records, math.prod(len(data.states[p]) for p in discrete)
+        return _counted(data, child, discrete, claim, by)
+    records, configurations = by[0], math.prod(len(data.states[p]) for p in discrete)
     whole = data.values[:, (child, *numbers)] - data.values[:1, (child, *numbers)]
     whole = whole - whole.mean(axis=0)
     units = np.sqrt((whole**2).mean(axis=0))
@@ -220,7 +261,7 @@ def _left(columns: NDArray[np.float64]) -> float:
 
 
 def _of_squares(squares: float, unit: float, records: int) -> float:
-    """What a family costs that leaves so many squares in such units, without its parameters."""
+    """The misfit of a family that leaves so many squares in such units, in nats."""
     log_variance = math.log(squares / records) + 2.0 * math.log(unit)
     return records * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0
 
@@ -301,20 +342,24 @@ def least_cost(problem: Data | LocalScores, claim: Scored, workers: Workers) -> 
     n, records = problem.variables, problem.records
     if records * n > MOST_CELLS or isinstance(problem, Mixed):
         return -math.inf
-    if not isinstance(problem, Dataset):
-        assert isinstance(problem, Numbers), "there are no others"
-        return math.fsum(_left_of_regressions(problem, claim, workers)) - saved
-    return math.fsum(_left_of_counts(problem, claim, workers)) - saved
+    left = [
+        cost
+        for children, own in records_of_children(problem)
+        for cost in _LEFT[own.kind](own, children, claim, records, workers)
+    ]
+    return math.fsum(left) - saved
 
 
-def _left_of_regressions(numbers: Numbers, claim: Scored, workers: Workers) -> Iterator[float]:
-    """What all others leave of each column, or families that are not singular, without the price of parents; minus
-    infinity where that takes too much."""
-    if numbers.records * numbers.variables**3 > MOST_PRODUCTS:
+def _left_of_regressions(
+    numbers: Numbers, children: Sequence[int], claim: Scored, priced: int, workers: Workers
+) -> Iterator[float]:
+    """What all others leave of these columns, or families that are not singular, without the price of parents; minus
+    infinity where that takes too much, or values are missing."""
+    if numbers.gaps or numbers.records * numbers.variables**3 > MOST_PRODUCTS:
         yield -math.inf
         return
-    price = parameter_cost(claim, numbers.records)
-    for child in range(numbers.variables):
+    price = parameter_cost(claim, priced)
+    for child in children:
         workers.check()
         others = tuple(v for v in range(numbers.variables) if v != child)
         columns, units = _in_units(numbers, (child, *others))
@@ -325,13 +370,17 @@ def _left_of_regressions(numbers: Numbers, claim: Scored, workers: Workers) -> I
         yield _of_squares(squares, units[0], numbers.records) + 2 * price
 
 
-def _left_of_counts(dataset: Dataset, claim: Scored, workers: Workers) -> Iterator[float]:
-    """What all others leave of each variable, and the price of no parents."""
-    misfits = misfits_given_others(dataset.codes, np.ones(dataset.records, np.int64), workers)
-    for child, misfit in enumerate(misfits):
-        arity = len(dataset.states[child])
+def _left_of_counts(
+    dataset: Dataset, children: Sequence[int], claim: Scored, priced: int, workers: Workers
+) -> Iterator[float]:
+    """What all others leave of these variables, and the price of no parents."""
+    misfits = [0.0] * dataset.variables
+    if not dataset.gaps:
+        misfits = list(misfits_given_others(dataset.codes, np.ones(dataset.records, np.int64), workers))
+    for child in children:
+        arity, misfit = len(dataset.states[child]), misfits[child]
         if claim.score in PARAMETER_COSTS:
-            yield misfit + parameter_cost(claim, dataset.records) * (arity - 1)
+            yield misfit + parameter_cost(claim, priced) * (arity - 1)
         elif claim.score in ("fnml", "qnml"):
             yield misfit + log_regret(dataset.records, arity)
         else:
@@ -358,8 +407,12 @@ def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64],
         before = _numbered(np.column_stack([before, column]))
 
 
-# By kind of data but states: what a family costs.
-_COSTS: Mapping[str, Callable[[Any, int, tuple[int, ...], Scored], float]] = {
+_COSTS: Mapping[str, Callable[[Any, int, tuple[int, ...], Scored, tuple[int, float]], float]] = {
+    STATES: _counted,
     NUMBERS: _regressed,
     MIXED: _conditional,
+}
+_LEFT: Mapping[str, Callable[[Any, Sequence[int], Scored, int, Workers], Iterator[float]]] = {
+    STATES: _left_of_counts,
+    NUMBERS: _left_of_regressions,
 }

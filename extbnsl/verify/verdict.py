@@ -46,6 +46,7 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     if made_from.records is not None and made_from.records != (problem.records if isinstance(problem, Data) else None):
         there = in_full(problem.records, "record") if isinstance(problem, Data) else "none"
         findings.append(f"The result is about {in_full(made_from.records, 'record')}, but {source} has {there}.")
+    findings += _target_findings(document.get("targets", []), problem, source)
     network = _network(claim, problem.names, source, findings)
     if network is None:
         return Verdict(tuple(findings), math.nan)
@@ -60,6 +61,8 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
 def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
     """Raise InputError unless the problem can tell the score of the result."""
     if isinstance(problem, Data):
+        if problem.gaps and claim.score not in PARAMETER_COSTS:
+            raise InputError(f"The result has the score {claim.score!r}, by which no family with gaps has a cost.")
         if claim.score not in KNOWN:
             raise InputError(
                 f"The result has the score {claim.score!r}, which data cannot verify: use the file of its scores."
@@ -83,6 +86,13 @@ def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
             f"The result has the score {claim.score!r}, but the local scores are {problem.score!r}: "
             "verify it with what it was computed from."
         )
+
+
+def _target_findings(claimed: Any, problem: Data | LocalScores, source: str) -> list[str]:
+    """A finding if a result says of other sets of variables that they were set from outside."""
+    targets = problem.targets if isinstance(problem, Data) else None
+    names = [] if targets is None else [[problem.names[v] for v in own] for own in targets.sets if own]
+    return [] if claimed == names else [f"The 'targets' of the result are not those of {source}."]
 
 
 def _network(claim: ClaimedResult, names: tuple[str, ...], source: str, findings: list[str]) -> Network | None:

@@ -315,7 +315,7 @@ def test_in_scikit_learns_tools(frame):
         (lambda one, frame: BayesianNetworkLearner(smoothing=-1).fit(frame), "smoothing: -1 is not a number"),
         (
             lambda one, frame: BayesianNetworkLearner(missing="x").fit(frame),
-            "missing: 'x' is not known; use one of refuse, drop, state.",
+            "missing: 'x' is not known; use one of refuse, drop, state, average.",
         ),
         (lambda one, frame: BayesianNetworkLearner().fit([[1, 2], [3]]), "X is ragged"),
         (

@@ -78,7 +78,7 @@ def _figures(run: Opened[RankingCommits], k: int) -> Mapping[str, Any]:
     """What Table 1 has: p, the theorems that give it, and what the list of all scores and that of at most p parents
     take; nothing without data, or where the time is up before."""
     dataset, claim, workers = run.asked.problem, run.asked.claim, run.context.workers
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, Dataset) or not dataset.alike:  # the theorems are about families of the same records
         return {}
     with run.context.stages.stage("limits", f"parent limits that keep the {k:,} best networks") as summary:
         try:

@@ -153,6 +153,11 @@ def _known_before(run: Opened[Commits], families: bool) -> _Known:
     problem, claim, context = run.asked.problem, run.asked.claim, run.context
     if not families:
         assert isinstance(problem, Dataset), "programs that take no scores take data"
+        if not problem.alike:
+            raise InputError(
+                f"method: the program {run.asked.methods.method!r} costs all families over all records; take another "
+                "method for targets, and for missing values by averages."
+            )
         empty = Network(problem.names, ((),) * problem.variables)
         bound = math.fsum(source_of(problem, claim).least_costs(context.workers))
         return _Known(empty, None, bound, context.workers.stop())

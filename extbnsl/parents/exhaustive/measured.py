@@ -25,7 +25,7 @@ from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, LatticeSource
 from extbnsl.parents.pruning import undominated, with_rounding
-from extbnsl.scores.determinants import LEAST, given, least_left, moments, unexplained
+from extbnsl.scores.determinants import LEAST, Moments, given, least_left, moments, unexplained
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
 from extbnsl.scores.known import parameter_price
 from extbnsl.scores.local import in_order
@@ -39,7 +39,7 @@ _FEWER = Mention("max-parents")
 LITTLE_LEFT = f"less than {LEAST_SHARE:g} of the variance of one is left"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Standardised:
     """Columns with mean 0 and variance 1, by their triangular factor.
 
@@ -78,11 +78,10 @@ class Standardised:
         """The slack, in nats, by which an enumeration keeps all that are within this one."""
         return with_rounding(slack, float(np.abs(self.own).max())) + self.rounding
 
-    def least_costs(self, price: float) -> list[float]:
+    def least_costs(self, price: float) -> NDArray[np.float64]:
         """What a family of each costs at least, in nats, if a parameter costs the price: what all others leave, without
-        what these cost."""
-        least: list[float] = (self.own + self.least + OWN_PARAMETERS * price - self.rounding).tolist()
-        return least
+        what these cost; (n,)."""
+        return self.own + self.least + OWN_PARAMETERS * price - self.rounding
 
     def costs(
         self, child: int, varsets: NDArray[np.uint64], price: float, halt: NDArray[np.uint8] | None = None
@@ -100,18 +99,16 @@ class Standardised:
             costs[left < LEAST_SHARE] = math.inf
         return costs
 
-    def check(self, constraints: Constraints) -> None:
+    def check(self, child: int, must: Sequence[int]) -> None:
         """Raise InputError if a variable must have parents with which it makes a singular family."""
-        for child in np.flatnonzero(constraints.required.any(axis=0)).tolist() if self.collinear else ():
-            must = constraints.parents_required(child)
-            if math.isinf(self.costs(child, pack(must, len(self.names))[None], 0.0)[0]):
-                name, parents = self.names[child], [self.names[p] for p in must]
-                raise InputError(
-                    f"{self.source}: '{name}' must have {listed(parents)} as {'parents' if must[1:] else 'a parent'}, "
-                    f"and together they determine each other ({LITTLE_LEFT}), so that no Gaussian fits the family",
-                    names=[name, *parents],
-                    advice=("leave one of these arcs out of ", Mention("required"), " and the knowledge"),
-                )
+        if self.collinear and must and math.isinf(self.costs(child, pack(must, len(self.names))[None], 0.0)[0]):
+            name, parents = self.names[child], [self.names[p] for p in must]
+            raise InputError(
+                f"{self.source}: '{name}' must have {listed(parents)} as {'parents' if must[1:] else 'a parent'}, "
+                f"and together they determine each other ({LITTLE_LEFT}), so that no Gaussian fits the family",
+                names=[name, *parents],
+                advice=("leave one of these arcs out of ", Mention("required"), " and the knowledge"),
+            )
 
     def warnings(self) -> tuple[Sentence, ...]:
         """Which families are not allowed, for the user."""
@@ -129,32 +126,53 @@ class Standardised:
         return tuple(told)
 
 
-_KNOWN: WeakKeyDictionary[Numbers, Standardised] = WeakKeyDictionary()  # data are asked for theirs again and again
+Setting = tuple[int, ...]  # see `Targets`
+_KNOWN: WeakKeyDictionary[Numbers, dict[Setting, Standardised]] = WeakKeyDictionary()  # they are asked for often
 
 
-def standardised(numbers: Numbers) -> Standardised:
-    """The columns, standardised; O(N n^2), and as `_least_shares` where they are not regular together.
+def standardised(numbers: Numbers, child: int = 0) -> Standardised:
+    """The columns in the records that a child counts, standardised; O(N n^2), and as `_least_shares` where they are not
+    regular together.
 
     InputError that names the columns if one never varies: no Gaussian fits it.
     """
-    if numbers not in _KNOWN:
-        _KNOWN[numbers] = _standardised(numbers)
-    return _KNOWN[numbers]
+    known, targets = _KNOWN.setdefault(numbers, {}), numbers.targets
+    setting = () if targets is None else targets.setting(child)
+    if setting not in known:
+        values, which = numbers.values, ""
+        if targets is not None and setting:
+            values, which = values[targets.left(child)], f" in which '{numbers.names[child]}' was not set"
+        known[setting] = _standardised(numbers, values, which)
+    return known[setting]
 
 
-def _standardised(numbers: Numbers) -> Standardised:
-    records = numbers.records
+def all_standardised(numbers: Numbers) -> tuple[Standardised, ...]:
+    """Of each child in its records, (n,); equal ones are the same. As `standardised`."""
+    return tuple(standardised(numbers, child) for child in range(numbers.variables))
+
+
+def check_regular(columns: Sequence[Standardised], constraints: Constraints) -> None:
+    """Raise InputError if a variable must have parents with which it makes a singular family; columns: of each
+    child."""
+    for child, own in enumerate(columns):
+        own.check(child, constraints.parents_required(child))
+
+
+def _standardised(numbers: Numbers, values: NDArray[np.float64], which: str) -> Standardised:
+    """Of records of these values; which: they are, for sentences."""
+    records = len(values)
     if records == 1:
-        raise InputError(f"{numbers.source} has 1 record, which tells of no variance: give two or more.")
-    constant = [name for name, c in zip(numbers.names, numbers.values.T, strict=True) if c.min() == c.max()]
+        raise InputError(f"{numbers.source} has 1 record{which}, which tells of no variance: give two or more.")
+    constant = [name for name, c in zip(numbers.names, values.T, strict=True) if c.min() == c.max()]
     if constant:
         has = "has" if len(constant) == 1 else "have"
         raise InputError(
-            f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian fits",
+            f"{numbers.source}: {listed(constant)} {has} the same number in every record{which}, "
+            "which no Gaussian fits",
             names=constant,
             advice=("leave out what never varies", dropped(constant, ", with ")),
         )
-    centred = numbers.values - numbers.values[:1]
+    centred = values - values[:1]
     largest = np.abs(centred).max(axis=0)
     centred /= largest
     centred -= centred.mean(axis=0)
@@ -170,7 +188,14 @@ def _standardised(numbers: Numbers) -> Standardised:
         most = int((np.linalg.svd(triangle, compute_uv=False) ** 2 >= LEAST_SHARE / (2 * n)).sum())
         most = max(1, min(most, records - 1))
     return Standardised(
-        numbers.source, numbers.names, records, factor, np.log(largest) + np.log(deviation), shares, most, collinear
+        source=numbers.source,
+        names=numbers.names,
+        records=records,
+        factor=factor,
+        log_deviation=np.log(largest) + np.log(deviation),
+        unexplained=shares,
+        largest=most,
+        collinear=collinear,
     )
 
 
@@ -241,44 +266,50 @@ def _collinear(factor: NDArray[np.float64]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Measured(LatticeSource):
-    """Continuous data as a source of families; the order has all variables, as they are. price: of a parameter, in
-    nats."""
+    """Continuous data as a source of families; the order has all variables, as they are.
 
-    columns: Standardised
+    columns (n,): of each child, in the records that it counts. price: of a parameter, in nats.
+    """
+
+    columns: tuple[Standardised, ...]
     price: float
 
     @classmethod
     def of(cls, data: Numbers, claim: Claim, constraints: Constraints) -> "Measured":
         """The source of data with the score of a claim."""
         price = parameter_price(claim, data.records)
-        return cls(data, claim, constraints, np.arange(data.variables), standardised(data), price)
+        return cls(data, claim, constraints, np.arange(data.variables), all_standardised(data), price)
 
     def check(self) -> None:
-        self.columns.check(self.constraints)
+        check_regular(self.columns, self.constraints)
 
     def warnings(self) -> tuple[str, ...]:
-        return self.columns.warnings()
+        return tuple(dict.fromkeys(told for own in dict.fromkeys(self.columns) for told in own.warnings()))
 
     def without_arcs(self) -> float:
-        return float(np.abs(self.columns.own).sum())
+        return math.fsum(abs(float(own.own[child])) for child, own in enumerate(self.columns))
 
     def least_costs(self, workers: Workers) -> list[float]:
         """See `Source`; they are known."""
-        return self.columns.least_costs(self.price)
+        return [float(own.least_costs(self.price)[child]) for child, own in enumerate(self.columns)]
 
     def problem(self, slack: float) -> CountingProblem:
-        columns, constraints = self.columns, self.constraints
+        constraints = self.constraints
         return CountingProblem(
-            table=moments(columns.factor @ columns.factor.T, columns.least, columns.records),
-            limits=np.minimum(constraints.limits, columns.largest - 1),
-            floors=np.full(self.data.variables, -columns.rounding),  # misfits are above the least already
+            table=_moments(self.columns[0]),
+            limits=np.minimum(constraints.limits, [own.largest - 1 for own in self.columns]),
+            floors=np.array([-own.rounding for own in self.columns]),  # misfits are above the least already
             parameter=OWN_PARAMETERS * self.price,
-            slack=columns.slack(slack),
+            slack=max(own.slack(slack) for own in set(self.columns)),
             form=None,
             allowed=constraints.allowed,
             required=constraints.required,
             step=self.price,
         )
+
+    def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
+        own = self.columns[child]
+        return problem if own is self.columns[0] else replace(problem, table=_moments(own))
 
     def limit(self, problem: CountingProblem, x: int) -> int:
         """d parents more than those that must be cost d steps more than these alone, and save no more than what these
@@ -294,7 +325,8 @@ class Measured(LatticeSource):
         return replace(problem, table=table, parameter=problem.parameter + len(parents) * problem.step)
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        return float(self.columns.costs(child, pack(parents, self.data.variables)[None], self.price)[0])
+        columns = self.columns[child]
+        return float(columns.costs(child, pack(parents, self.data.variables)[None], self.price)[0])
 
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
         """What a family costs at least that has these parents and perhaps more, given a floor of the problem."""
@@ -302,7 +334,8 @@ class Measured(LatticeSource):
 
     def shifted(self, child: int, least: float) -> float:
         """In the enumeration a child costs what it costs above its least; less what rounding may do."""
-        return least + float(self.columns.own[child] + self.columns.least[child]) - self.columns.rounding
+        own = self.columns[child]
+        return least + float(own.own[child] + own.least[child]) - own.rounding
 
     def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
         """The families costed again, and those that are wanted of them.
@@ -312,11 +345,16 @@ class Measured(LatticeSource):
         that one must be compared with.
         """
         varsets, before = found
-        costs = self.columns.costs(child, varsets, self.price, halt)
+        columns = self.columns[child]
+        costs = columns.costs(child, varsets, self.price, halt)
         allowed = np.isfinite(costs)
         varsets, before, costs = varsets[allowed], before[allowed], costs[allowed]
         spread = float(np.ptp(costs - before))
         varsets, costs = in_order(varsets, costs)
         wanted = with_rounding(slack, float(np.abs(costs).max()))
-        kept = undominated(varsets, costs, wanted, self.columns.slack(slack) + spread, halt)
+        kept = undominated(varsets, costs, wanted, columns.slack(slack) + spread, halt)
         return varsets[kept], costs[kept]
+
+
+def _moments(columns: Standardised) -> Moments:
+    return moments(columns.factor @ columns.factor.T, columns.least, columns.records)

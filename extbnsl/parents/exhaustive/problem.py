@@ -178,27 +178,32 @@ class LatticeSource(Source):
     def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
         """The problem of children which all must have these parents, given these."""
 
+    @abstractmethod
+    def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
+        """The problem over the records in which a child was not set from outside."""
+
+    def alike(self) -> tuple[tuple[int, ...], ...]:
+        """The children, as variables of the data, in classes that count the same records; the largest first."""
+        targets, classes = self.data.targets, dict[tuple[int, ...], list[int]]()
+        for child in self.order.tolist():
+            classes.setdefault(() if targets is None else targets.setting(child), []).append(child)
+        return tuple(sorted(map(tuple, classes.values()), key=lambda own: (-len(own), own)))
+
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         """The problem with N H(X | all other variables) of each child X as its floor, a little less for rounding; one
-        of continuous variables has its floors.
+        of continuous variables has its floors. N and H are those of the records that the child counts.
 
         Rows that agree on all variables but X meet in a hash table: their hash is a sum over the variables, so that
         leaving one out is a subtraction. Rows that meet are compared, so the floors are exact. Time: some ten ns per
         row and variable. Stopped if the workers are stopped.
         """
-        table = problem.table
-        if not isinstance(table, CountingTable):
+        if not isinstance(problem.table, CountingTable):
             return problem
-        rows = np.ascontiguousarray(table.states.T)
-        d, n = rows.shape
-        most = max(1, CELLS_PER_TASK // n)
-        hashes = np.concatenate(workers.map(_row_hashes, zip(np.split(rows, range(most, d, most)))))
-        tasks = [
-            (lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))
-        ]
-        floors = np.concatenate(workers.map(_unexplained, tasks))
-        rounding = ROUNDING * (1.0 + float(table.mlogm[-1]))
-        return replace(problem, floors=np.maximum(0.0, floors - rounding))
+        floors = problem.floors.copy()
+        for children in self.alike():
+            own = np.flatnonzero(np.isin(self.order, children))
+            floors[own] = _floors(self.over_records(problem, children[0]).rows, own, workers)
+        return replace(problem, floors=floors)
 
     @abstractmethod
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
@@ -219,17 +224,20 @@ class LatticeSource(Source):
         needed by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to
         that of its limit have to be passed. If that is more work than counting apart all that the child needs
         (`shares`), it is counted apart from those, with all that must have the same parents, in a lattice
-        divided by these.
+        divided by these. Children that count other records share no lattice.
         """
-        everyone = tuple(self.order.tolist())
+        return tuple(group for children in self.alike() for group in self._groups(problem, children))
+
+    def _groups(self, problem: CountingProblem, everyone: tuple[int, ...]) -> tuple[Group, ...]:
+        """The groups of children that count the same records."""
         if not self.constraints.requires:
             return (Group((), everyone),)
-        own = self.for_group(problem, Group((), everyone))
+        own, place = self.for_group(problem, Group((), everyone)), {v: x for x, v in enumerate(self.order.tolist())}
         together: list[int] = []
         apart: dict[tuple[int, ...], list[int]] = {}
-        for x, child in enumerate(everyone):
+        for child in everyone:
             must = self.constraints.parents_required(child)
-            if not must or self.shares(x, own):
+            if not must or self.shares(place[child], own):
                 together.append(child)
             else:
                 apart.setdefault(must, []).append(child)
@@ -251,6 +259,7 @@ class LatticeSource(Source):
     def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
         """The problem of the children of a group, given the parents that they all must have if they are its; these are
         no candidates then."""
+        problem = self.over_records(problem, group.children[0])
         own, constraints = np.isin(self.order, group.children), self.constraints
         if own.all() and not constraints.requires:
             return problem
@@ -259,8 +268,22 @@ class LatticeSource(Source):
         required = problem.required & allowed
         elsewhere = constraints.required[:, self.order].sum(axis=0) - required.sum(axis=0)
         most = np.minimum(constraints.limits[self.order] - elsewhere, allowed.sum(axis=0))
+        most = np.minimum(most, problem.limits)
         found = replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
         return self.with_given(found, group.parents) if group.parents else found
+
+
+def _floors(table: CountingTable, own: NDArray[np.int64], workers: Workers) -> NDArray[np.float64]:
+    """N H(X | all other variables) of these variables of a table, less what rounding may do."""
+    rows = np.ascontiguousarray(table.states.T)
+    d, n = rows.shape
+    most = max(1, CELLS_PER_TASK // n)
+    hashes = np.concatenate(workers.map(_row_hashes, zip(np.split(rows, range(most, d, most)))))
+    runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1)
+    parts = [part for run in runs for part in chunks(int(run[-1]) + 1, max(1, CELLS_PER_TASK // d), int(run[0]))]
+    tasks = [(lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in parts]
+    floors = np.concatenate(workers.map(_unexplained, tasks))
+    return np.asarray(np.maximum(0.0, floors - ROUNDING * (1.0 + float(table.mlogm[-1]))))
 
 
 def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:

@@ -7,17 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
+from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import asking
 from extbnsl.data import Data, Dataset, Mixed, Numbers, distinct_rows
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.charged import charged
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, LatticeSource, Source, divided, varying
+from extbnsl.parents.exhaustive.whole_records import check_values
 from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
-from extbnsl.scores.counting import counting_table
+from extbnsl.scores.counting import CountingTable, counting_table
+from extbnsl.scores.formula import Formula
 from extbnsl.scores.known import Known, check_kind, score_of
 from extbnsl.scores.score import ParameterScore, most_parents
 
@@ -49,24 +54,39 @@ class Counted(LatticeSource):
     def problem(self, slack: float) -> CountingProblem:
         """O(n N log N)."""
         dataset, order, constraints, score = self.data, self.order, self.constraints, self.score
-        rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
-        table = counting_table(rows, weights, dataset.arities[order])
+        table = self._table(dataset.codes)
         limits, here = np.minimum(constraints.limits[order], order.size - 1), np.ix_(order, order)
-        parameter, form = 0.0, None
-        if isinstance(score, ParameterScore):
-            parameter = score.parameter(dataset.records)
-        else:
-            form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
+        parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
         return CountingProblem(
             table=table,
             limits=limits,
             floors=np.zeros(order.size),
             parameter=parameter,
             slack=with_rounding(slack, float(table.mlogm[-1])),
-            form=form,
+            form=self._form(table, limits),
             allowed=constraints.allowed[here],
             required=constraints.required[here],
         )
+
+    def _table(self, codes: NDArray[np.uint16]) -> CountingTable:
+        """The table of some records, (N, n)."""
+        rows, weights = distinct_rows(np.ascontiguousarray(codes[:, self.order]))
+        return counting_table(rows, weights, self.data.arities[self.order])
+
+    def _form(self, table: CountingTable, limits: NDArray[np.int64], states: int = 1) -> Formula | None:
+        """What the score is, where it is no price of a parameter, of the records of a table; given parents of so many
+        joint states."""
+        if isinstance(self.score, ParameterScore):
+            return None
+        return self.score.formula(int(table.weights.sum()), table.arities, int(limits.max(initial=0)), states)
+
+    def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
+        """A parameter costs what it does by all records."""
+        targets = self.data.targets
+        if targets is None or not targets.setting(child):
+            return problem
+        table = self._table(self.data.codes[targets.left(child)])
+        return replace(problem, table=table, form=self._form(table, problem.limits))
 
     def limit(self, problem: CountingProblem, x: int) -> int:
         child = int(self.order[x])
@@ -83,11 +103,7 @@ class Counted(LatticeSource):
 
     def with_given(self, problem: CountingProblem, parents: Sequence[int]) -> CountingProblem:
         """The rows are divided by the states of these parents."""
-        states, form = self.states(parents), problem.form
-        if form is not None:
-            assert not isinstance(self.score, ParameterScore), "a formula is of another score"
-            most = int(problem.limits.max(initial=0))
-            form = self.score.formula(self.data.records, problem.table.arities, most, states)
+        states, form = self.states(parents), self._form(problem.rows, problem.limits, self.states(parents))
         table = divided(problem.rows, np.isin(self.order, parents))
         return replace(problem, table=table, parameter=problem.parameter * states, form=form)
 
@@ -102,10 +118,29 @@ class Counted(LatticeSource):
         return self.score.least(cells_of(self.data, child, parents), floor)
 
 
-def _measured(data: Numbers, claim: Claim, constraints: Constraints) -> Source:
+def _of_states(data: Dataset, claim: Claim, constraints: Constraints) -> Source:
+    if not data.gaps:
+        return Counted.of(data, claim, constraints)
+    from extbnsl.parents.exhaustive.averaged import AveragedStates
+
+    score = score_of(claim)
+    if not isinstance(score, ParameterScore):
+        raise InputError(
+            asking("missing", "average"),
+            f" goes by a price of each parameter, and {score.name!r} has none; take mdl or aic, or treat missing "
+            "values in another way.",
+        )
+    claim = replace(claim, score=score.name, ess=score.ess)
+    return AveragedStates(data, claim, constraints, np.arange(data.variables), score)
+
+
+def _of_numbers(data: Numbers, claim: Claim, constraints: Constraints) -> Source:
+    from extbnsl.parents.exhaustive.averaged_numbers import AveragedNumbers
     from extbnsl.parents.exhaustive.measured import Measured
 
-    return Measured.of(data, claim, constraints)
+    if not data.gaps:
+        return Measured.of(data, claim, constraints)
+    return AveragedNumbers(data, claim, constraints, np.arange(data.variables))
 
 
 def _conditional(data: Mixed, claim: Claim, constraints: Constraints) -> Source:
@@ -116,8 +151,8 @@ def _conditional(data: Mixed, claim: Claim, constraints: Constraints) -> Source:
 
 # By kind of data what makes a source of them; InputError for columns that the score cannot have.
 SOURCES: dict[str, Callable[[Any, Claim, Constraints], Source]] = {
-    STATES: Counted.of,
-    NUMBERS: _measured,
+    STATES: _of_states,
+    NUMBERS: _of_numbers,
     MIXED: _conditional,
 }
 
@@ -126,6 +161,8 @@ def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) 
     """Data with the score of a claim, and the constraints of the claim if no others are given; InputError if the score
     is of another kind of data, or they cannot be scored, or a family that must be is not allowed."""
     check_kind(data.kind, claim)
+    if not data.alike:
+        check_values(data)
     source = charged(SOURCES[data.kind](data, claim, constraints or constraints_of(claim, data.names)))
     source.check()
     return source

@@ -17,7 +17,7 @@ from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.charged import most_saved
 from extbnsl.parents.constraints import Constraints, constraints_of
-from extbnsl.parents.exhaustive.measured import Standardised, standardised
+from extbnsl.parents.exhaustive.measured import Standardised, all_standardised, check_regular, standardised
 from extbnsl.parents.explored.candidates import Candidates, configurations_of, find_candidates, misfit_of
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list, packed
@@ -173,8 +173,8 @@ def _columns_of_states(dataset: Dataset, claim: Claim, constraints: Constraints)
 
 
 def _columns_of_numbers(numbers: Numbers, claim: Claim, constraints: Constraints) -> Explorable:
+    check_regular(all_standardised(numbers), constraints)
     columns = standardised(numbers)
-    columns.check(constraints)
     return correlated_columns(columns), OWN_PARAMETERS * parameter_price(claim, numbers.records), columns
 
 

@@ -86,7 +86,7 @@ def order_problem(
     constraints = under_order(constraints_of(claim, data.names), order, data.names)
     check_kind(data.kind, claim)
     assert (methods.method == SUZUKI) == (search is not None), "who asks for it brings it"
-    chosen, score = methods.for_claim(claim), score_claimed(claim)
+    chosen, score = methods.for_claim(claim, data.alike), score_claimed(claim)
     return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records), search)
 
 

@@ -42,16 +42,18 @@ class OrderMethods(Options):
         ),
     ] = AUTO
 
-    def for_claim(self, claim: Claim) -> "OrderMethods":
-        """The same with the method that "auto" is for a claim; InputError if the method cannot be."""
+    def for_claim(self, claim: Claim, alike: bool = True) -> "OrderMethods":
+        """The same with the method that "auto" is for a claim; InputError if the method cannot be. alike: whether all
+        families are costed over the same records."""
         priced = isinstance(score_claimed(claim), ParameterScore)
-        simple = priced and not claim.knowledge.required and not claim.charges
+        simple = priced and not claim.knowledge.required and not claim.charges and alike
         if self.method == AUTO:
             return replace(self, method=DFBNB if simple else ENUMERATION)
         if self.method != ENUMERATION and not simple:
             wants = "required arcs" if claim.knowledge.required else "costs of arcs"
-            why = f"has {wants}" if priced else f"has the score {claim.score!r}"
-            raise InputError(f"method: {self.method!r} cannot be where the claim {why}; use {AUTO} or {ENUMERATION}.")
+            why = f"claim has {wants}" if priced else f"claim has the score {claim.score!r}"
+            why = why if alike else "families are costed over records of their own"
+            raise InputError(f"method: {self.method!r} cannot be where the {why}; use {AUTO} or {ENUMERATION}.")
         return self
 
     @property
