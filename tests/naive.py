@@ -158,6 +158,41 @@ def all_conditional_costs(data, allowed=lambda child, varset: True):
     )
 
 
+def indicators(data, variable):
+    """The columns of a variable, (N, x): one of numbers, and one for each state that occurs but the first."""
+    if not data.states[variable]:
+        return data.values[:, [variable]]
+    occur = sorted(set(data.codes[:, variable].tolist()))
+    return np.array([[float(code == state) for state in occur[1:]] for code in data.codes[:, variable]])
+
+
+def degenerate_cost(data, child, parents):
+    """The degenerate Gaussian BIC of a family by determinants of covariance matrices; infinite if it is not allowed."""
+    own, others = (
+        indicators(data, child),
+        np.hstack([np.zeros((data.records, 0)), *(indicators(data, p) for p in parents)]),
+    )
+    records, x, p = data.records, own.shape[1], others.shape[1]
+    if p + x and not _is_regular(np.hstack([others, own]), np.hstack([others, own]).std(axis=0)):
+        return math.inf
+
+    def log_det(columns):
+        spread = columns.std(axis=0)
+        middle = (columns - columns.mean(axis=0)) / spread
+        return float(np.linalg.slogdet(middle.T @ middle / records)[1]) + 2.0 * float(np.log(spread).sum())
+
+    loss = records / 2 * (log_det(np.hstack([others, own])) - log_det(others) + x * math.log(2 * math.pi) + x)
+    return loss + math.log(records) / 2 * (x * (x + 1) / 2 + x * p + x)
+
+
+def all_degenerate_costs(data):
+    """What each family costs by `degenerate_cost`, (n, 2^n), infinite if it holds its child or is not allowed."""
+    n = data.variables
+    return np.array(
+        [[degenerate_cost(data, x, members(u)) if not u >> x & 1 else np.inf for u in range(2**n)] for x in range(n)]
+    )
+
+
 def dirichlet_cost(prior, arity, counts):
     """Minus the log of the product of the predictive probabilities, record by record."""
     cost = 0.0

@@ -28,15 +28,18 @@ from extbnsl.parents.exhaustive import (
     by_level,
     cells_by_child,
     conditional,
+    degenerate,
     problem,
+    regressed,
     single_parents,
     surviving,
 )
 from extbnsl.parents.exhaustive.by_child import judge_by_child
 from extbnsl.parents.exhaustive.children import child_of
-from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.parents.exhaustive.measured import Measured, standardised
 from extbnsl.parents.exhaustive.problem import varying
-from extbnsl.parents.exhaustive.source import lattice_of
+from extbnsl.parents.exhaustive.regressed import Regressed
+from extbnsl.parents.exhaustive.source import lattice_of, source_of
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored import explore, misfit, neighbours
@@ -230,6 +233,31 @@ def _counted_in_configurations(tiny: bool) -> None:
         surviving_families(data, Claim("cg-bic"), Means(workers, inputs.shelf(), ignore))
 
 
+def _counted_by_regressions(tiny: bool) -> None:
+    """All families of columns of numbers with few candidates each, child by child."""
+    data = inputs.numbers(8, 60) if tiny else inputs.numbers(60, 1_000)
+    near = tuple((p, c) for k, c in enumerate(data.names) for p in data.names[max(0, k - 10) : k])
+    source = source_of(data, Claim("gaussian-bic", knowledge=Knowledge(allowed=near)))
+    assert isinstance(source, Measured)
+    with Workers(1) as workers:
+        for child in range(data.variables):
+            Regressed.of(source).families_of(child, 0, 0.0, workers.halt)
+
+
+def _searched_blocks(tiny: bool) -> None:
+    """The same as Gaussian columns."""
+    data = inputs.mixed(6, 60) if tiny else inputs.mixed(16, 1_000)
+    with Workers(1) as workers:
+        surviving_families(data, Claim("dg-bic"), Means(workers, inputs.shelf(), ignore))
+
+
+def _least_of_blocks(tiny: bool) -> None:
+    """What a search of blocks leaves at least, of each child."""
+    data = inputs.mixed(6, 60) if tiny else inputs.mixed(40, 1_000)
+    with Workers(1) as workers:
+        source_of(data, Claim("dg-bic")).least_costs(workers)
+
+
 def _best_scores(tiny: bool) -> Work:
     parents, costs = _families(tiny)
     tables, n = byte_tables(parents, costs), len(costs)
@@ -329,12 +357,27 @@ BENCHMARKS = (
         _counted_in_configurations,
     ),
     of_run(
+        "parents.exhaustive.regressions.search_regressions",
+        regressed,
+        "family",
+        lambda a, _: max(1, a[5].counts[1]),
+        _counted_by_regressions,
+    ),
+    of_run(
         "parents.exhaustive.configurations.search_states",
         conditional,
         "family",
         lambda a, _: max(1, a[6].counts[1]),
         _counted_in_configurations,
     ),
+    of_run(
+        "parents.exhaustive.blocks.search_blocks",
+        degenerate,
+        "family",
+        lambda a, _: max(1, a[3].counts[1]),
+        _searched_blocks,
+    ),
+    of_run("parents.exhaustive.blocks.least_left", degenerate, "child", lambda a, _: 1, _least_of_blocks),
     of_run("parents.priced.climbing.climb", rounds, "start", lambda a, _: len(a[0]), _climbed),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),

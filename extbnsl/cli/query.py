@@ -109,6 +109,8 @@ def _answer(given: argparse.Namespace, known: "Described", values: Mapping[str, 
         return about_numbers(known.network, known.regressions, variables, values, given.joint)
     if known.conditionals is not None:
         return about_both(known.conditionals, variables, values, given.joint)
+    if known.columns is not None:
+        return about_both(known.columns, variables, values, given.joint)
     states, tables = known.parameters()
     return about_states(Tables.known(known.network, tables), states, variables, values, given.joint, given.memory)
 

@@ -21,7 +21,7 @@ from extbnsl.files.atomic import check_given, write_atomically
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.results.reading import read_result
-from extbnsl.scores.known import kind_of
+from extbnsl.scores.known import COLUMNS, kind_of, model_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -185,7 +185,7 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     training, file = training_problem(given.training, given.result, document)
     _check_records(training, kind, file, "--training data")
     network = Network.from_names(training.names, document["parents"])
-    alike = _ALIKE[training.kind](network, training, file, how, given.smoothing)
+    alike = _ALIKE[model_of(training.kind, score)](network, training, file, how, given.smoothing)
     rule = given.missing or how.get("missing", REFUSE)
     rule = SUM if rule == "average" else rule
     new, lacking = _new_records(given.data, _of_new(alike.how, training.names), rule, alike.filled, kind)
@@ -244,18 +244,32 @@ def _alike_in_numbers(network: "Network", training: Any, file: str, how: Mapping
 
 
 def _alike_in_both(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
-    """States are compared with the new ones as they stand."""
+    from extbnsl.networks.conditional import conditionals, log_densities_observed
+
+    known = conditionals(network, training, smoothing)
+    return _alike_as_they_are(training, file, how, lambda *records: log_densities_observed(known, *records))
+
+
+def _alike_in_columns(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
+    from extbnsl.networks.degenerate import columns, log_densities_observed
+
+    known = columns(network, training)
+    return _alike_as_they_are(training, file, how, lambda *records: log_densities_observed(known, *records))
+
+
+def _alike_as_they_are(
+    training: Any, file: str, how: Mapping[str, Any], likely: Callable[..., "NDArray[np.float64]"]
+) -> _Alike:
+    """States are compared with the new ones as they stand; likely: of codes, numbers, and what is lacking."""
     import numpy as np
 
     from extbnsl.data.alike import encoded_alike
-    from extbnsl.networks.conditional import conditionals, log_densities_observed
 
     own = [bool(states) for states in training.states]
     discrete = [name for name, has_states in zip(training.names, own, strict=True) if has_states]
     plain = dict(how) | {"discrete": discrete, "discretise": None}
     raw, _ = read_problem(file, plain, Budgets(), True, "cg-bic")
     filled = {name: states[0] if states else "0" for name, states in zip(raw.names, raw.states, strict=True)}
-    known = conditionals(network, training, smoothing)
 
     def each(
         new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
@@ -268,7 +282,7 @@ def _alike_in_both(network: "Network", training: Any, file: str, how: Mapping[st
         codes = np.zeros((len(rows), len(own)), np.uint16)
         if discrete:
             codes[:, own] = encoded_alike(new.discrete(), raw.discrete(), training.discrete(), rows)
-        return log_densities_observed(known, codes, new.values[rows][:, at], lacking)
+        return likely(codes, new.values[rows][:, at], lacking)
 
     return _Alike(plain, filled, each)
 
@@ -277,6 +291,7 @@ _ALIKE: dict[str, Callable[["Network", Any, str, Mapping[str, Any], float], _Ali
     STATES: _alike_in_states,
     NUMBERS: _alike_in_numbers,
     MIXED: _alike_in_both,
+    COLUMNS: _alike_in_columns,
 }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from extbnsl.data.dataset import Spread
     from extbnsl.networks.arcs import ArcStrength
     from extbnsl.networks.conditional import Conditionals, Family
+    from extbnsl.networks.degenerate import Block, Columns
     from extbnsl.networks.gaussian import Regression
 
 FORMAT_VERSION = 2
@@ -36,7 +37,7 @@ class Described:
     knowledge: which networks are allowed, so that those of its class are.
     treated: what was made of columns, by their names, of those that were not taken as they are.
     conditionals: of a network of states and numbers, which has neither tables nor regressions besides; then states and
-        counts are empty of numbers, and spreads None of states.
+        counts are empty of numbers, and spreads None of states. columns: the same of one of blocks of Gaussian columns.
     """
 
     network: Network
@@ -50,11 +51,12 @@ class Described:
     knowledge: Knowledge = NOTHING
     treated: Mapping[str, str] | None = None
     conditionals: "Conditionals | None" = None
+    columns: "Columns | None" = None
 
     @property
     def has_numbers(self) -> bool:
         """Whether it is known that some variables have numbers."""
-        return any(own is not None for own in (self.spreads, self.regressions, self.conditionals))
+        return any(own is not None for own in (self.spreads, self.regressions, self.conditionals, self.columns))
 
     def parameters(self) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
         """The states and the tables, which must be there."""
@@ -77,7 +79,7 @@ def network_document(described: Described) -> dict[str, Any]:
     "parents", "states", "counts" and "tables" map names of variables; arcs and edges are pairs of names. A table is
     nested lists, one level per parent in the order of "parents", then the states of the child. "states", "counts",
     "tables" and "arc_strengths" are null where there is no data to take them from; "regressions" and "spreads" are
-    there for continuous variables alone, "conditionals" in place of both where some have states and others numbers,
+    there for continuous variables alone, "conditionals" or "columns" in place of regressions where some have states,
     "treated" if there is something to tell.
     """
     network, names = described.network, described.network.names
@@ -104,6 +106,9 @@ def network_document(described: Described) -> dict[str, Any]:
     if described.conditionals is not None:
         known = described.conditionals
         told["conditionals"] = _by_name(names, [_conditional(own, x, known) for x, own in enumerate(known.families)])
+    if described.columns is not None:
+        blocks = enumerate(described.columns.blocks)
+        told["columns"] = _by_name(names, [_block(own, x, described.columns) for x, own in blocks])
     if described.treated:
         told["treated"] = dict(described.treated)
     told["arc_strengths"] = None
@@ -139,6 +144,21 @@ def _conditional(own: "Family", child: int, known: "Conditionals") -> dict[str, 
     if 0 in own.records:
         told["elsewhere"] = _regression(own.regressions[own.records.index(0)], numbers, names)
     return told
+
+
+def _block(own: "Block", child: int, known: "Columns") -> dict[str, Any]:
+    """The regression of a variable's columns: the states that they are of, and those of its parents."""
+    names, parents = known.network.names, known.network.parents[child]
+    labels = {v: [known.states[v][code] for code in known.blocks[v].codes] for v in (child, *parents)}
+    first = {"first": known.states[child][own.first]} if known.states[child] else {}
+    return {
+        **first,
+        "states": labels[child],
+        "given": {names[p]: labels[p] if known.states[p] else None for p in parents},
+        "intercepts": own.intercepts.tolist(),
+        "coefficients": own.coefficients.tolist(),
+        "covariance": own.covariance.tolist(),
+    }
 
 
 def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:

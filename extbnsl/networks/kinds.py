@@ -1,8 +1,8 @@
-"""What families of data cost, and how many parameters networks have: a function for each kind of data."""
+"""What families of data cost, and how many parameters networks have: functions by what networks are made of."""
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
@@ -11,7 +11,7 @@ from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.charges import charges_of
-from extbnsl.scores.known import parameter_price, score_of
+from extbnsl.scores.known import COLUMNS, model_of, parameter_price, score_of
 
 
 class Figures(NamedTuple):
@@ -34,7 +34,7 @@ FamilyFigures = Callable[[int, tuple[int, ...]], Figures | None]  # of a child a
 def figures_of(data: Data, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
     """What families cost by a claim, their arcs included; each O(N parents), or O(N log N) for very many joint states,
     and O(N parents^2) for numbers."""
-    charges, scored = charges_of(claim, data.names), _FIGURES[data.kind](data, claim)
+    charges, scored = charges_of(claim, data.names), _FIGURES[model_of(data.kind, claim.score)](data, claim)
 
     def charged(child: int, parents: tuple[int, ...]) -> Figures:
         own = scored(child, parents)
@@ -43,9 +43,9 @@ def figures_of(data: Data, claim: Claim) -> Callable[[int, tuple[int, ...]], Fig
     return charged if charges else scored
 
 
-def number_of_parameters(network: Network, data: Data) -> int:
-    """How many free parameters a network has; O(variables + arcs)."""
-    return _PARAMETERS[data.kind](network, data)
+def number_of_parameters(network: Network, data: Data, score: str) -> int:
+    """How many free parameters a network has by the score of this name; O(variables + arcs)."""
+    return _PARAMETERS[model_of(data.kind, score)](network, data)
 
 
 def _figures_of_states(dataset: Dataset, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
@@ -78,7 +78,24 @@ def _figures_of_numbers(numbers: Numbers, claim: Claim) -> Callable[[int, tuple[
 def _figures_of_both(data: Mixed, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
     from extbnsl.scores.conditional import scaled
 
-    columns, price = scaled(data), parameter_price(claim, data.records)
+    return _priced(scaled(data), parameter_price(claim, data.records))
+
+
+def _figures_of_columns(data: Mixed, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
+    from extbnsl.scores.degenerate import blocks_of
+
+    return _priced(blocks_of(data), parameter_price(claim, data.records))
+
+
+class _Fitted(Protocol):
+    """What knows the misfit of families, infinite if they are not allowed, and their parameters."""
+
+    def misfit(self, child: int, parents: Sequence[int]) -> float: ...
+    def parameters(self, child: int, parents: Sequence[int]) -> float: ...
+
+
+def _priced(columns: _Fitted, price: float) -> Callable[[int, tuple[int, ...]], Figures]:
+    """The figures of families of which a parameter costs the price."""
 
     def figures(child: int, parents: tuple[int, ...]) -> Figures:
         misfit, parameters = columns.misfit(child, parents), columns.parameters(child, parents)
@@ -106,13 +123,22 @@ def _parameters_of_both(network: Network, data: Mixed) -> int:
     return sum(int(columns.parameters(child, parents)) for child, parents in enumerate(network.parents))
 
 
+def _parameters_of_columns(network: Network, data: Mixed) -> int:
+    from extbnsl.scores.degenerate import blocks_of
+
+    blocks = blocks_of(data)
+    return sum(blocks.parameters(child, parents) for child, parents in enumerate(network.parents))
+
+
 _FIGURES: dict[str, Callable[[Any, Claim], Callable[[int, tuple[int, ...]], Figures]]] = {
     STATES: _figures_of_states,
     NUMBERS: _figures_of_numbers,
     MIXED: _figures_of_both,
+    COLUMNS: _figures_of_columns,
 }
 _PARAMETERS: dict[str, Callable[[Network, Any], int]] = {
     STATES: _parameters_of_states,
     NUMBERS: _parameters_of_numbers,
     MIXED: _parameters_of_both,
+    COLUMNS: _parameters_of_columns,
 }

@@ -144,7 +144,8 @@ def charged(source: Source) -> Source:
     given = source.data, source.claim, source.constraints, source.order
     free = free_arcs(source.constraints)
     if isinstance(source, ChildSource):
-        return ChargedChildren(*given, source, charges, 0.0, charges.saved(free))
+        own = replace(source, arc=charges.least)
+        return ChargedChildren(*given, own, charges, charges.least, charges.saved(free, charges.least))
     assert isinstance(source, LatticeSource), "there are no others"
     step = charges.least if isinstance(source.data, Numbers) else 0.0
     return ChargedLattice(*given, source, charges, step, charges.saved(free, step))

@@ -1,7 +1,7 @@
 """A page about a run: one HTML file that needs no other and no network connection, on screen and on paper."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from extbnsl.core.figures import held_of_all
@@ -123,13 +123,22 @@ def _data(run: Run) -> Iterator[str]:
         yield _folded(run_tables.numbers(run))
     if written.get("regressions"):
         yield _folded(run_tables.regressions(run))
-    if written.get("states") and (written.get("tables") or written.get("conditionals")):
+    if written.get("states") and any(map(written.get, MADE_OF)):
         yield _folded(run_tables.variables(run), "states")
         yield _parameters(run)
 
 
+# By their word in network.json how parameters of networks that have states are told.
+MADE_OF: dict[str, Callable[[Run], Iterator[Grid]]] = {
+    "tables": run_tables.parameters,
+    "conditionals": run_tables.conditionals,
+    "columns": run_tables.blocks,
+}
+
+
 def _parameters(run: Run) -> str:
-    grids = run_tables.conditionals(run) if run.written.get("conditionals") else run_tables.parameters(run)
+    told = next(key for key in MADE_OF if run.written.get(key))
+    grids = MADE_OF[told](run)
     tables = "".join(f"<details><summary>{escaped(grid.title)}</summary>\n{_table(grid)}</details>\n" for grid in grids)
     return (
         f"<section>\n<details>\n<summary><h2>Parameters</h2></summary>\n{tables}<p class='note'>Of maximum likelihood: "

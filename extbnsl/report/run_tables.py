@@ -244,6 +244,30 @@ def conditionals(run: Run) -> Iterator[Grid]:
         yield Grid(heading, head, lines)
 
 
+def blocks(run: Run) -> Iterator[Grid]:
+    """The regression of the columns of each variable of a network of blocks; of too many rows, a sentence."""
+    left = MOST_CELLS
+    for child, own in run.written["columns"].items():
+        parents = run.network.parents_by_name()[child]
+        heading = f"{child} given {', '.join(parents)}" if parents else child
+        labels = [one for p, of in own["given"].items() for one in ([p] if of is None else [f"{p}={s}" for s in of])]
+        head = ("column", "intercept", "coefficients", "variance")
+        lines = tuple(
+            (
+                f"{child}={own['states'][k]}" if own["states"] else child,
+                f"{intercept:.6g}",
+                ", ".join(f"{slope:.6g} {label}" for slope, label in zip(own["coefficients"][k], labels, strict=True)),
+                f"{own['covariance'][k][k]:.6g}",
+            )
+            for k, intercept in enumerate(own["intercepts"])
+        )
+        if len(lines) > MOST_ROWS or len(lines) * len(head) > left:
+            yield Grid(heading, (), (), f"{in_full(len(lines), 'row')}: too many to show; see {DOCUMENT}.")
+            continue
+        left -= len(lines) * len(head)
+        yield Grid(heading, head, lines)
+
+
 def _regression(own: Mapping[str, Any]) -> tuple[str, str, str]:
     """Intercept, coefficients and variance."""
     slopes = ", ".join(f"{slope:.6g} {parent}" for parent, slope in own["coefficients"].items())

@@ -19,6 +19,7 @@ from extbnsl.formats.export import Written, names_text
 from extbnsl.formats.spelling import names_file
 from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.conditional import Conditionals, Family
+from extbnsl.networks.degenerate import Block, Columns
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network, cpdag, with_targets
 from extbnsl.results.reading import network_written
@@ -58,6 +59,7 @@ _TOLD = {
     "counts": dict[str, list[Whole]],
     "regressions": dict[str, _Regression],
     "conditionals": dict[str, dict[str, Any]],
+    "columns": dict[str, dict[str, Any]],
     "spreads": dict[str, Spread],
     "treated": dict[str, str],
     "arc_strengths": list[_Strength],
@@ -107,7 +109,8 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
     """The network with what this document of it says besides; ValueError and the like if it says what cannot be."""
     network, names = bare.network, bare.network.names
     known = {key: decode(kind, told[key]) for key, kind in _TOLD.items() if told.get(key) is not None}
-    lacking: dict[str, Any] = {"states": (), "counts": (), "spreads": None} if "conditionals" in known else {}
+    of_both = "conditionals" in known or "columns" in known
+    lacking: dict[str, Any] = {"states": (), "counts": (), "spreads": None} if of_both else {}
     states, counts, regressions, spreads = (
         [_of(name, known[key], key, lacking) for name in names] if key in known else None for key in _BY_NAME
     )
@@ -135,6 +138,7 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
         spreads=spreads,
         treated=known.get("treated"),
         conditionals=_conditionals(network, states, known["conditionals"]) if "conditionals" in known else None,
+        columns=_columns(network, states, known["columns"]) if "columns" in known else None,
     )
 
 
@@ -183,6 +187,46 @@ def _family(network: Network, child: int, states: tuple[tuple[str, ...], ...], t
     if len(whole) < len(found):
         raise ValueError
     return Family(None, discrete, numbers, shape, tuple(whole), tuple(records))
+
+
+class _Block(TypedDict, total=False):
+    """The regression of the columns of a variable."""
+
+    first: str
+    states: list[str]
+    intercepts: list[float]
+    coefficients: list[list[float]]
+    covariance: list[list[float]]
+
+
+def _columns(
+    network: Network, states: Sequence[Sequence[str]] | None, told: Mapping[str, Mapping[str, Any]]
+) -> Columns:
+    """The parameters of a network of blocks; ValueError and the like if they cannot be."""
+    if states is None:
+        raise ValueError
+    labels = tuple(map(tuple, states))
+    found = []
+    for name, own_labels in zip(network.names, labels, strict=True):
+        own = {key: decode(kind, told[name][key]) for key, kind in get_type_hints(_Block).items() if key in told[name]}
+        codes = tuple(own_labels.index(state) for state in own["states"])
+        first = own_labels.index(own["first"]) if own_labels else -1
+        x = len(codes) if own_labels else 1
+        slopes = np.array(own["coefficients"], np.float64).reshape(x, -1) if x else np.zeros((0, 0))
+        covariance = np.array(own["covariance"], np.float64).reshape(x, x)
+        found.append(Block(codes, first, np.array(own["intercepts"], np.float64).reshape(x), slopes, covariance))
+    known = Columns(network, labels, tuple(found))
+    for child, block in enumerate(found):
+        p = len(known.places(network.parents[child]))
+        if block.coefficients.shape[1] != p and len(block.intercepts):
+            raise ValueError
+    bare = (
+        replace(own, coefficients=np.zeros((0, len(known.places(network.parents[child])))))
+        if not len(own.intercepts)
+        else own
+        for child, own in enumerate(found)
+    )
+    return replace(known, blocks=tuple(bare))
 
 
 def check_free(path: Path, overwrite: bool, how: str) -> None:

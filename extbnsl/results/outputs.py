@@ -20,6 +20,7 @@ from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arcs import arc_strengths, costs_from
 from extbnsl.networks.network import Network, with_targets
 from extbnsl.networks.parameters import entries_of_tables, fit
+from extbnsl.scores.known import COLUMNS, model_of
 from extbnsl.scores.local import LocalScores
 
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
@@ -79,7 +80,7 @@ def described(
     bare = Described(network, cost, strengths=known, knowledge=knowledge_told(network, problem, claim.knowledge))
     if not isinstance(problem, Data):
         return bare
-    own = _OWN[problem.kind](network, problem, smoothing if parameters else None)
+    own = _OWN[model_of(problem.kind, claim.score)](network, problem, smoothing if parameters else None)
     return replace(bare, treated=problem.treated, **own)
 
 
@@ -103,11 +104,20 @@ def _own_of_both(network: Network, data: Mixed, smoothing: float | None) -> dict
     return {"states": data.states, "counts": state_counts(data), "spreads": own, "conditionals": known}
 
 
-# By kind of data what there is to tell of a network of it, as `Described` has it; no parameters if smoothing is None.
+def _own_of_columns(network: Network, data: Mixed, smoothing: float | None) -> dict[str, Any]:
+    from extbnsl.networks.degenerate import columns
+
+    told = _own_of_both(network, data, None)
+    return told | {"columns": None if smoothing is None else columns(network, data)}
+
+
+# By what networks are made of (`model_of`) what there is to tell of one, as `Described` has it; no parameters if
+# smoothing is None.
 _OWN: dict[str, Callable[[Network, Any, float | None], dict[str, Any]]] = {
     STATES: _own_of_states,
     NUMBERS: _own_of_numbers,
     MIXED: _own_of_both,
+    COLUMNS: _own_of_columns,
 }
 
 

@@ -17,11 +17,13 @@ from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Dataset, Mixed, Numbers
 from extbnsl.data.alike import state_of
 from extbnsl.data.column import clean_name
-from extbnsl.networks import conditional, inference
+from extbnsl.networks import conditional, degenerate, inference
 from extbnsl.networks.conditional import Conditionals, conditionals
+from extbnsl.networks.degenerate import Columns, columns
 from extbnsl.networks.gaussian import Regression, conditioned, regressions
 from extbnsl.networks.inference import Tables, log_evidence, marginals
 from extbnsl.networks.network import Network, relevant
+from extbnsl.scores.known import COLUMNS, model_of
 
 MOST_ROWS = 1 << 20  # of a joint table
 MOST_TOGETHER = 60  # variables of a joint table, which numpy has axes for
@@ -35,12 +37,16 @@ def about(
     joint: bool,
     smoothing: float,
     memory: int | None,
+    score: str,
 ) -> dict[Any, Any]:
     """What a network of data says of these variables, as `about_states` or what else is of its kind; smoothing: of
-    tables."""
+    tables; score: that it was learned by."""
     if isinstance(data, Dataset):
         tables = Tables.fitted(network, data, smoothing)
         return about_states(tables, data.states, variables, given, joint, memory)
+    if model_of(data.kind, score) == COLUMNS:
+        assert isinstance(data, Mixed), "it is of these"
+        return about_both(columns(network, data), variables, given, joint)
     if isinstance(data, Mixed):
         return about_both(conditionals(network, data, smoothing), variables, given, joint)
     assert isinstance(data, Numbers), "there are no others"
@@ -113,7 +119,7 @@ def about_numbers(
 
 
 def about_both(
-    known: Conditionals, variables: Iterable[str] | None, given: Mapping[str, Any], joint: bool = False
+    known: Conditionals | Columns, variables: Iterable[str] | None, given: Mapping[str, Any], joint: bool = False
 ) -> dict[Any, Any]:
     """What a network of states and numbers says of each of these variables, by default all that are not given: as
     `about_states` of those of states, and as `about_numbers` of the others; if it is `joint`, they are of one kind.
@@ -132,8 +138,13 @@ def about_both(
     if joint and len(kinds) > 1:
         raise InputError("Some of these variables have states and others numbers: ask for those of one kind together.")
     if joint and kinds == {True}:
+        if isinstance(known, Columns):
+            raise InputError("By dg-bic states have no joint table: ask for one variable at a time.")
         return _joint_states(known, codes, values, targets, tuple(told))
-    found = conditional.conditioned(known, codes, values, targets, tuple(told))
+    if isinstance(known, Columns):
+        found = degenerate.conditioned(known, codes, values, targets, tuple(told))
+    else:
+        found = conditional.conditioned(known, codes, values, targets, tuple(told))
     if not all(np.isfinite(own).all() for own in (*found.states.values(), found.means, found.covariances)):
         raise InputError("By the network what is given is impossible together: leave some of it out.")
     numbers = [target for target in targets if not known.states[target]]

@@ -403,7 +403,7 @@ class Result:
             raise InputError("query needs data, and this network was learned from local scores alone.")
         check_smoothing(data, smoothing)
         try:
-            return about(self.network, data, variables, given or {}, joint, smoothing, memory)
+            return about(self.network, data, variables, given or {}, joint, smoothing, memory, self.claim.score)
         except ExtbnslError as error:
             error.tell_in_python()
             raise

@@ -30,13 +30,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import dropped
 from extbnsl.data import Mixed
 from extbnsl.scores.cells import cells_of, numbered
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
 from extbnsl.scores.mdl import half_log
 from extbnsl.scores.score import PenalisedScore
+from extbnsl.scores.units import standard_numbers
 
 if TYPE_CHECKING:
     from extbnsl.core.knowledge import Knowledge
@@ -153,26 +152,5 @@ def _left(columns: NDArray[np.float64]) -> float | None:
 
 @functools.lru_cache(maxsize=4)
 def scaled(data: Mixed) -> Scaled:
-    """The data with numbers of mean 0 and variance 1; O(N n). InputError that names the columns if one of numbers never
-    varies: no Gaussian fits it."""
-    numbers = ~data.of_states
-    if numbers.any() and data.records == 1:
-        raise InputError(f"{data.source} has 1 record, which tells of no variance: give two or more.")
-    each = zip(data.names, numbers, data.values.T, strict=True)
-    constant = [name for name, has_numbers, own in each if has_numbers and (own == own[0]).all()]
-    if constant:
-        has = "has" if len(constant) == 1 else "have"
-        raise InputError(
-            f"{data.source}: {', '.join(map(repr, constant))} {has} the same number in every record, which no Gaussian "
-            "fits",
-            names=constant,
-            advice=("leave out what never varies", dropped(constant, ", with ")),
-        )
-    own = data.values[:, numbers] - data.values[:1, numbers]
-    largest = np.abs(own).max(axis=0)
-    own /= largest
-    own -= own.mean(axis=0)
-    deviation = np.sqrt((own**2).mean(axis=0))
-    standard, log_deviation = np.zeros((data.variables, data.records)), np.zeros(data.variables)
-    standard[numbers], log_deviation[numbers] = (own / deviation).T, np.log(largest) + np.log(deviation)
-    return Scaled(data, standard, log_deviation)
+    """The data with numbers of mean 0 and variance 1; O(N n). InputError as `standard_numbers`."""
+    return Scaled(data, *standard_numbers(data))

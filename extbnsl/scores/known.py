@@ -24,9 +24,13 @@ SCORES = {
     "qnml": ("qnml", "QNML", STATES),
     "gaussian-bic": ("gaussian", "GAUSSIAN_BIC", NUMBERS),
     "cg-bic": ("conditional", "CG_BIC", MIXED),
+    "dg-bic": ("degenerate", "DG_BIC", MIXED),
 }
+# What networks are made of, where the score says that in place of the kind of data: of a state or a number a column.
+COLUMNS = "Gaussian columns"
+MODELS = {"dg-bic": COLUMNS}
 WITH_ESS = ("bdeu", "bds")
-WITH_PENALTY = ("mdl", "bic", "aic", "gaussian-bic", "cg-bic")
+WITH_PENALTY = ("mdl", "bic", "aic", "gaussian-bic", "cg-bic", "dg-bic")
 NAMES = tuple(SCORES)
 CHOICES = f"{', '.join(NAMES)} (mdl and bic are the same: minus BIC)"  # for people
 KIND_WORDS = {STATES: "columns of states", NUMBERS: "columns of numbers", MIXED: "columns of both kinds"}
@@ -129,6 +133,12 @@ def score_of(claim: Claim) -> Known:
 def kind_of(score: str) -> str:
     """The kind of data that the score of this name is of; states for a name that no score has."""
     return next((kind for name, (_, _, kind) in SCORES.items() if name == score), STATES)
+
+
+def model_of(kind: str, score: str) -> str:
+    """What networks of data of a kind are made of by the score of this name: the kind, or another word; rooms have by
+    it what costs, parameters and answers are."""
+    return MODELS.get(score, kind)
 
 
 def check_kind(kind: str, claim: Claim) -> None:

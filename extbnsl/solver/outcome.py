@@ -70,7 +70,7 @@ def result_of(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, st
         claim=claim if scores is not None else replace(claim, ess=score_claimed(claim).ess),
         seed=0,
         stats={
-            "parameters": dataset and number_of_parameters(found.network, dataset),
+            "parameters": dataset and number_of_parameters(found.network, dataset, claim.score),
             "empty_cost": empty_cost(problem, claim),
             "stages": stages.seconds,
         },

@@ -36,6 +36,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.arc_costs import ChargedFamilies, arcs_beside, leads_of
 from extbnsl.verify.averaged_families import families_by_averages
 from extbnsl.verify.averaged_regressions import families_by_averaged_regressions
+from extbnsl.verify.block_families import families_by_blocks
 from extbnsl.verify.both_families import families_of_both
 from extbnsl.verify.branching import Branching, TreeNode
 from extbnsl.verify.certificate import (
@@ -380,12 +381,13 @@ def _scored(
     sources, of = list[FamilySource](), dict[int, int]()
     for children, own in records_of_children(problem):
         of |= dict.fromkeys(children, len(sources))
-        make = (_AVERAGED if own.gaps else _FAMILIES)[own.kind]
+        make = _BY_SCORE.get(claim.score) or (_AVERAGED if own.gaps else _FAMILIES)[own.kind]
         sources.append(make(own, claim, demands, workers, leads, problem.records))
     return sources[0] if len(sources) == 1 else FamiliesByRecords(tuple(sources), of)
 
 
 Maker = Callable[..., FamilySource]
+_BY_SCORE: dict[str, Maker] = {"dg-bic": families_by_blocks}  # of one that is not the first of its kind
 _FAMILIES: dict[str, Maker] = {
     STATES: families_of_data,
     NUMBERS: families_by_regressions,

@@ -28,6 +28,7 @@ PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
     "aic": lambda records: 1.0,
     "gaussian-bic": lambda records: math.log(records) / 2,
     "cg-bic": lambda records: math.log(records) / 2,
+    "dg-bic": lambda records: math.log(records) / 2,
 }
 SINGULAR = 1e-10 * (1.0 - 1e-6)  # see `least_shares`; the solver's limit, less what rounding may do to either
 NOTHING = 1e-150  # a singular value of columns of norm 1
@@ -36,7 +37,7 @@ WITH_ESS = ("bdeu", "bds")
 OF_KINDS: Mapping[str, tuple[str, ...]] = {
     STATES: ("mdl", "aic", *WITH_ESS, "k2", "fnml", "qnml"),
     NUMBERS: ("gaussian-bic",),
-    MIXED: ("cg-bic",),
+    MIXED: ("cg-bic", "dg-bic"),
 }
 KNOWN = tuple(score for own in OF_KINDS.values() for score in own)
 
@@ -111,7 +112,7 @@ def scored_cost(
     if problem.gaps:
         whole = _complete(problem, [child, *parents])
         times, problem = problem.records / whole.records, whole
-    return _COSTS[problem.kind](problem, child, parents, claim, (records, times))
+    return (_BY_SCORE.get(claim.score) or _COSTS[problem.kind])(problem, child, parents, claim, (records, times))
 
 
 def _counted(
@@ -230,6 +231,37 @@ def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Score
         log_variance = math.log(float(squares[0]) / len(own)) + 2.0 * math.log(float(units[0]))
         terms.append(len(own) * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0)
     return math.fsum(terms) + parameter_cost(claim, records) * configurations * (len(numbers) + 2)
+
+
+def indicators(data: Mixed, variable: int) -> NDArray[np.float64]:
+    """The columns of a variable, (N, x): its numbers, or which records have each state that occurs but the first."""
+    if not data.states[variable]:
+        return data.values[:, [variable]]
+    codes = data.codes[:, variable]
+    return (codes[:, None] == np.unique(codes)[None, 1:]).astype(np.float64)
+
+
+def _degenerate(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]) -> float:
+    """The degenerate Gaussian BIC of one family: what the columns of the parents leave of those of the child, one after
+    the other."""
+    own, others = indicators(data, child), [indicators(data, p) for p in parents]
+    columns = np.hstack([np.empty((data.records, 0)), *others, own])
+    before = columns.shape[1] - own.shape[1]
+    columns = columns - columns[:1]
+    units = np.abs(columns).max(axis=0)
+    if not (units > 0.0).all():
+        return math.inf
+    columns = columns / units
+    columns = columns - columns.mean(axis=0)
+    if columns.shape[1] and (data.records <= columns.shape[1] or least_shares(columns).min() < SINGULAR):
+        told = " with " + ", ".join(repr(data.names[p]) for p in parents) if parents else ""
+        raise VerificationError(f"The family of {data.names[child]!r}{told} is singular: no Gaussian fits it.")
+    misfits = [
+        _of_squares(_left(columns[:, [at, *range(at)]]), float(units[at]), data.records)
+        for at in range(before, columns.shape[1])
+    ]
+    x = own.shape[1]
+    return math.fsum(misfits) + parameter_cost(claim, by[0]) * (x * (x + 1) // 2 + x * before + x)
 
 
 def _squares_left(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -407,7 +439,9 @@ def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64],
         before = _numbered(np.column_stack([before, column]))
 
 
-_COSTS: Mapping[str, Callable[[Any, int, tuple[int, ...], Scored, tuple[int, float]], float]] = {
+_Cost = Callable[[Any, int, tuple[int, ...], Scored, tuple[int, float]], float]
+_BY_SCORE: Mapping[str, _Cost] = {"dg-bic": _degenerate}  # of one that is not the first of its kind
+_COSTS: Mapping[str, _Cost] = {
     STATES: _counted,
     NUMBERS: _regressed,
     MIXED: _conditional,

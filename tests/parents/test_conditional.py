@@ -9,6 +9,7 @@ from cases import dataset_of, numbers_of, random_mixed, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
+from patching import sized
 
 from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.data_options import DataOptions
@@ -18,7 +19,6 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Mixed, Reading, read_file
 from extbnsl.data.both import mixed
 from extbnsl.machine.workers import Stopped, Workers, unhalted
-from extbnsl.parents.exhaustive import conditional
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -197,12 +197,8 @@ def test_all_families_that_are_wanted_and_no_others(seed, n, records, limit, sla
     claim = Claim(SCORE, limit, knowledge=random_knowledge(rng, data.names, limit))
     if not allowed_required(data, claim):
         return
-    before = conditional.CUT, conditional.ROOM
-    conditional.CUT, conditional.ROOM = (1, 16) if cut else before
-    try:
+    with sized({"conditional.CUT": 1, "collected.ROOM": 16, "collected.KNOWN": 4} if cut else {}):
         found, _ = families(data, claim, slack, threads=2)
-    finally:
-        conditional.CUT, conditional.ROOM = before
     assert found.stopped is None
     check_found(data, claim, found, slack)
 

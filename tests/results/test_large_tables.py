@@ -23,7 +23,7 @@ DENSE = Network(WIDE.names, (*((),) * 30, tuple(range(30))))
 
 def test_entries_and_parameters_are_counted_as_whole_numbers():
     assert entries_of_tables(DENSE, WIDE) == [4] * 30 + [4**31]
-    assert number_of_parameters(DENSE, WIDE) == 30 * 3 + 3 * 4**30
+    assert number_of_parameters(DENSE, WIDE, "mdl") == 30 * 3 + 3 * 4**30
 
 
 def test_tables_that_no_memory_holds_are_refused_in_a_sentence():

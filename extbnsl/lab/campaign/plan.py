@@ -196,9 +196,22 @@ def _data_sets(campaign: Campaign, folder: Path, problems: list[Problem]) -> Ite
     are not there too, so that the rest of the file can be checked."""
     for at, given in enumerate(campaign.data):
         truth = None if given.truth is None else _file(("data", at, "truth"), given.truth, folder, problems)
+        options = {
+            name: _expanded_option(("data", at, "options", name), own, problems) for name, own in given.options.items()
+        }
+        given = given.model_copy(update={"options": options})
         found = _matching(given.file, folder) if given.name is None else []
         for one in found or [_file(("data", at, "file"), given.file, folder, problems)]:
             yield at, given.model_copy(update={"file": one, "truth": truth, "name": given.name or data_name(one)})
+
+
+def _expanded_option(key: Key, value: Any, problems: list[Problem]) -> Any:
+    """The value of an option, a text with what the environment says in it; a problem if that is not set."""
+    try:
+        return expanded(value) if isinstance(value, str) else value
+    except InputError as error:
+        problems.append(Problem(key, str(error)))
+        return value
 
 
 def _matching(text: str, folder: Path) -> list[str]:

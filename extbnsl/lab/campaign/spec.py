@@ -45,8 +45,8 @@ class Part(BaseModel):
 
 
 class DataSet(Part):
-    """A data set. file: beside the campaign's file if it is not absolute; may have $NAME of the environment, and, where
-    no name is given, * and ?. truth: a file of the network that the records were drawn from."""
+    """A data set. file: beside the campaign's file if it is not absolute; may have $NAME of the environment, as options
+    may, and, where no name is given, * and ?. truth: a file of the network that the records were drawn from."""
 
     file: StrictStr
     name: Name | None = None

@@ -17,29 +17,16 @@ from extbnsl.kernels.varsets import as_varsets, words
 from extbnsl.machine.workers import unhalted
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.children import Found
-from extbnsl.parents.exhaustive.configurations import (
-    FLOOR,
-    FULL,
-    ROUNDING,
-    Asked,
-    Columns,
-    Divided,
-    FoundFamilies,
-    Known,
-    known_families,
-    room_for,
-    search_numbers,
-    search_states,
-)
+from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
+from extbnsl.parents.exhaustive.configurations import Columns, Divided, search_numbers, search_states
 from extbnsl.parents.exhaustive.one_by_one import ChildSource
+from extbnsl.parents.exhaustive.regressions import FLOOR, ROUNDING, Asked
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.cells import cells_of, numbered
 from extbnsl.scores.conditional import Scaled, scaled
 from extbnsl.scores.known import parameter_price
 from extbnsl.scores.local import in_order
 
-KNOWN = 1024  # families that others are compared with
-ROOM, MORE = 1 << 12, 8  # for families that a part finds, and how many times more if that is too few
 CUT = 8  # candidates of states, from which on a search is cut into parts
 
 
@@ -232,21 +219,14 @@ class _Search:
             chosen = columns.columns[[*base_numbers, *numbers, child]].T
             alone = columns.columns[[*base_numbers, child]].T
             self._columns = Columns(np.ascontiguousarray(chosen), np.ascontiguousarray(alone), len(base_numbers))
-        self._asked = Asked(limit, source.price, wide, own)
+        self._asked = Asked(limit, source.price, source.arc, wide, own)
 
     def run(
         self, firsts: tuple[int, int, int], halt: NDArray[np.uint8], before: Known | None = None
     ) -> tuple[FoundFamilies, Known]:
         """The families of a part of the search, and the cheapest of them with those that were known before."""
-        room = ROOM
-        while True:
-            found, known = room_for(self._words, room), known_families(self._words, KNOWN)
-            if before is not None:
-                known = Known(before.masks.copy(), before.costs.copy(), before.used.copy())
-            state = self._search(np.array(firsts), known, found, halt)
-            if state != FULL or halt[0]:
-                return found, known
-            room *= MORE
+        search = functools.partial(self._search, np.array(firsts))
+        return all_found(search, self._words, halt, before)
 
     def _search(self, firsts: NDArray[np.int64], known: Known, found: FoundFamilies, halt: NDArray[np.uint8]) -> int:
         if self._of_states:

@@ -271,6 +271,7 @@ class Measured(LatticeSource):
     columns (n,): of each child, in the records that it counts. price: of a parameter, in nats.
     """
 
+    data: Numbers
     columns: tuple[Standardised, ...]
     price: float
 

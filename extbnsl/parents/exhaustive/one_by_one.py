@@ -13,7 +13,7 @@ are judged, those that are left add least to the gap.
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,11 @@ class ChildSource(Source):
 
     Families are allowed by `constraints` alone or by the source too, but those of the parents that a child must have
     always are.
+
+    arc: what every arc costs beside the score at least, in nats, by which a search may go. What it finds is without.
     """
+
+    arc: float = field(default=0.0, kw_only=True)
 
     @abstractmethod
     def least(self, child: int) -> float:
@@ -58,9 +62,9 @@ class ChildSource(Source):
         """The families of a part of a child's search, in any order, each in one part alone: varsets (f, words) of the
         data's variables, the required parents among them.
 
-        A family may be left out if a subset that is allowed costs no more; with a slack, in nats, if it costs more by
-        the slack or more. All parts together must have the rest, and the family of the required parents. Looks at
-        `halt` all the time, and ends when halt[0] is set: whatever comes then is good for nothing.
+        A family may be left out if a subset that is allowed costs no more, its arcs included; with a slack, in nats, if
+        it costs more by the slack or more. All parts together must have the rest, and the family of the required
+        parents. Looks at `halt` all the time, and ends when halt[0] is set: whatever comes then is good for nothing.
         """
 
 

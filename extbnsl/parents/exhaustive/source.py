@@ -23,7 +23,7 @@ from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.formula import Formula
-from extbnsl.scores.known import Known, check_kind, score_of
+from extbnsl.scores.known import COLUMNS, Known, check_kind, model_of, score_of
 from extbnsl.scores.score import ParameterScore, most_parents
 
 
@@ -149,11 +149,18 @@ def _conditional(data: Mixed, claim: Claim, constraints: Constraints) -> Source:
     return Conditional.of(data, claim, constraints)
 
 
-# By kind of data what makes a source of them; InputError for columns that the score cannot have.
+def _degenerate(data: Mixed, claim: Claim, constraints: Constraints) -> Source:
+    from extbnsl.parents.exhaustive.degenerate import Degenerate
+
+    return Degenerate.of(data, claim, constraints)
+
+
+# By what networks are made of (`model_of`) what makes a source of data; InputError for columns that cannot be.
 SOURCES: dict[str, Callable[[Any, Claim, Constraints], Source]] = {
     STATES: _of_states,
     NUMBERS: _of_numbers,
     MIXED: _conditional,
+    COLUMNS: _degenerate,
 }
 
 
@@ -163,7 +170,9 @@ def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) 
     check_kind(data.kind, claim)
     if not data.alike:
         check_values(data)
-    source = charged(SOURCES[data.kind](data, claim, constraints or constraints_of(claim, data.names)))
+    source = charged(
+        SOURCES[model_of(data.kind, claim.score)](data, claim, constraints or constraints_of(claim, data.names))
+    )
     source.check()
     return source
 

@@ -27,6 +27,7 @@ from extbnsl.parents.exhaustive.by_level import (
 from extbnsl.parents.exhaustive.lattice import alive_together
 from extbnsl.parents.exhaustive.one_by_one import ChildSource, judge_one_by_one, least_unjudged
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, LatticeSource, Source
+from extbnsl.parents.exhaustive.regressed import by_child
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
@@ -96,6 +97,8 @@ def surviving_families(
     is so of variables of one declared state.
     """
     source = source_of(data, claim, constraints)
+    if isinstance(source, LatticeSource):
+        source = by_child(source) or source
     if source.order.size == 0:
         return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     if isinstance(source, ChildSource):
@@ -125,6 +128,8 @@ def surviving_one_by_one(
 ) -> Survivors:
     """`surviving_families` of a source whose children share nothing."""
     found = begun or start_enumeration(source.order.size)
+    if found.singles or not (found.done or found.children):  # what a lattice has begun costs something else
+        found = start_enumeration(source.order.size)
     if not found.done:
         steps = judge_one_by_one(source, source.widened(slack), found, means)
         found = last_known(steps, found, on_progress)

@@ -19,12 +19,13 @@ from extbnsl.data.column import States, clean_name, listed
 from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import PART, Given, as_they_were, given
 from extbnsl.data.values import kind_of
-from extbnsl.networks import conditional, gaussian
+from extbnsl.networks import conditional, degenerate, gaussian
 from extbnsl.networks.conditional import Answer, Conditionals, conditionals
 from extbnsl.networks.gaussian import Regression, conditioned, log_densities_observed, regressions
 from extbnsl.networks.inference import Tables, log_likelihoods_observed, marginals
 from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import by_observed, sampled
+from extbnsl.scores.known import COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +281,16 @@ class ConditionalAnswers(Answers):
         """The log-density of what is observed of each record in X."""
         return conditional.log_densities_observed(self._known, *self._records(X))
 
+    def _conditioned(
+        self,
+        codes: NDArray[np.uint16],
+        values: NDArray[np.float64],
+        target: int,
+        observed: tuple[int, ...],
+    ) -> Answer:
+        """What the network says of a variable in records."""
+        return conditional.conditioned(self._known, codes, values, [target], observed)
+
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` given what is observed of each record of X."""
         found = self._answered(X, target, lambda answer: answer.states[target], len(self.data.states[target]))
@@ -316,9 +327,9 @@ class ConditionalAnswers(Answers):
     ) -> NDArray[np.float64]:
         """A part, (N, width), of what the network says of a variable in each record."""
         codes, values, lacking = self._records(X, target)
-        known, found = self._known, np.zeros((len(codes), width))
+        found = np.zeros((len(codes), width))
         for observed, rows in _decisive(self.network, target, by_observed(lacking)):
-            found[rows] = of(conditional.conditioned(known, codes[rows], values[rows], [target], observed))
+            found[rows] = of(self._conditioned(codes[rows], values[rows], target, observed))
         return found
 
     def _records(
@@ -347,6 +358,38 @@ class ConditionalAnswers(Answers):
         return codes, values, lacking
 
 
+class ColumnsAnswers(ConditionalAnswers):
+    """The answers of a network of blocks of Gaussian columns: of a state its share of the densities of indicators."""
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The log-density of what is observed of each record in X, indicators of states among it."""
+        return degenerate.log_densities_observed(self._columns, *self._records(X))
+
+    def sample(self, records: int, random: np.random.Generator) -> Any:
+        """No states can be drawn."""
+        raise InputError(degenerate.NO_STATES)
+
+    @property
+    def _columns(self) -> degenerate.Columns:
+        return degenerate.columns(self.network, self.data)
+
+    def _conditioned(
+        self,
+        codes: NDArray[np.uint16],
+        values: NDArray[np.float64],
+        target: int,
+        observed: tuple[int, ...],
+    ) -> Answer:
+        return degenerate.conditioned(self._columns, codes, values, [target], observed)
+
+
+def _of_columns(
+    network: Network, data: Mixed, given: Given, options: Mapping[str, Any], reader: Reader
+) -> ColumnsAnswers:
+    both = _of_both(network, data, given, options, reader)
+    return ColumnsAnswers(network, data, both.raw, both.values, reader)
+
+
 def _of_both(
     network: Network, data: Mixed, given: Given, options: Mapping[str, Any], reader: Reader
 ) -> ConditionalAnswers:
@@ -361,11 +404,13 @@ def _of_both(
     return ConditionalAnswers(network, data, raw, dict(zip(discrete, values, strict=True)), reader)
 
 
-# By kind of data what answers for a network of it, given X of `fit`, the options by which it was read, and a reader.
+# By what networks are made of (`model_of`) what answers for one, given X of `fit`, the options by which it was read,
+# and a reader.
 ANSWERS: dict[str, Callable[[Network, Any, Given, Mapping[str, Any], Reader], Answers]] = {
     STATES: _of_states,
     NUMBERS: _of_numbers,
     MIXED: _of_both,
+    COLUMNS: _of_columns,
 }
 
 

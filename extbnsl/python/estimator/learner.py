@@ -30,7 +30,7 @@ from extbnsl.python.estimator.answers import (
     records_of,
 )
 from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
-from extbnsl.scores.known import kind_of
+from extbnsl.scores.known import kind_of, model_of
 
 if TYPE_CHECKING:
     from extbnsl.results.result import Result
@@ -348,9 +348,9 @@ class BayesianNetworkLearner:
         kind = kind_of(self.scoring_method)
         made = data.made(KINDS[kind].make, DataOptions(**options))
         result = self._learn(made)
-        return result, ANSWERS[kind](result.network, made, data, options, reader).with_limits(
-            self._smoothing(), self._memory()
-        )
+        return result, ANSWERS[model_of(kind, self.scoring_method)](
+            result.network, made, data, options, reader
+        ).with_limits(self._smoothing(), self._memory())
 
     def _learn(self, data: Data) -> "Result":
         options = {name: getattr(self, name) for name in (*LEARNING, *TELLING, "method", "bootstrap")}

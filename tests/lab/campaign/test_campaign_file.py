@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -49,6 +51,10 @@ BROKEN = {
     "no truth": ("title: x\ndata: [{file: a.csv, truth: t.bif}]\n", ["2: data.1.truth: There is no file t.bif"]),
     "zero in a name": ('title: x\ndata: ["a\\0b", "a\\0*"]\n', ["2: data.1.file: ", "2: data.2.file: "]),
     "half a character": ('title: x\ndata: [{file: a.csv, name: "\\uD800"}]\n', ["2: data.1.name: "]),
+    "no environment in an option": (
+        "title: x\ndata: [{file: a.csv, options: {allowed: $NOPE/a.txt}}]\n",
+        ["2: data.1.options.allowed: The environment has no variable NOPE"],
+    ),
     "no environment": ("title: x\ndata: ['$NOPE/a.csv']\n", ["2: data.1.file: The environment has no variable NOPE"]),
     "no environment of an option": (GOOD + "options: {order: '${NOPE}'}\n", ["3: options.order: The environment has"]),
     "name twice": (GOOD + "methods:\n- {name: m}\n- {name: m}\n", ["5: methods.2: 'm' is the name of another one too"]),
@@ -356,7 +362,10 @@ def test_the_product_and_what_is_excluded(run, here):
     assert sorted(os.listdir()) == before
 
 
-def test_the_configurations_of_the_package_are_right(shared_data, monkeypatch):
+def test_the_configurations_of_the_package_are_right(shared_data, monkeypatch, tmp_path):
+    made = [sys.executable, str(EXAMPLES.parent / "tools" / "make_micodag.py"), str(shared_data / "gaussian")]
+    subprocess.run([*made, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    monkeypatch.setenv("MICODAG", str(tmp_path))
     monkeypatch.setenv("EXTBNSL_DATA", str(shared_data))
     files = sorted((EXAMPLES.parent / "configs").glob("*.yaml"))
     assert len(files) >= 3

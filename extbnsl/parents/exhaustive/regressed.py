@@ -1,0 +1,114 @@
+"""Columns of numbers as a source of families child by child, where that is less work than a lattice of all.
+
+In a lattice children share what is counted, but all ranks up to that of its last varset have to be passed, and a bit is
+kept for each: C(70, 10) of them for 70 columns and parent sets of 9. Where knowledge allows a child few parents, or
+parents have a high price, depth-first searches (regressions.py) look at far fewer sets.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data import Numbers
+from extbnsl.kernels.varsets import as_varsets, words
+from extbnsl.parents.charged import ChargedLattice, charged
+from extbnsl.parents.exhaustive.children import Found
+from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
+from extbnsl.parents.exhaustive.measured import Measured
+from extbnsl.parents.exhaustive.one_by_one import ChildSource
+from extbnsl.parents.exhaustive.problem import LatticeSource
+from extbnsl.parents.exhaustive.regressions import Asked, search_regressions
+from extbnsl.scores.local import in_order
+
+FEWER = 8  # ranks of the lattice of all, for each of those of all children, from which on these take less time
+OF_A_CHILD = 1 << 26  # of them that are passed in the time that the search of a child takes beside its sets
+MOST_RANKS = 1 << 36  # that a lattice may have: their bits take 16 GB
+
+
+def by_child(source: LatticeSource) -> ChildSource | None:
+    """The same source of numbers as one of each child's families by themselves, if they are found in less time so."""
+    measured = source.of if isinstance(source, ChargedLattice) else source
+    if not isinstance(measured, Measured) or not _is_less(measured):
+        return None
+    found = charged(Regressed.of(measured))
+    assert isinstance(found, ChildSource), "it is one of children"
+    return found
+
+
+def _is_less(measured: Measured) -> bool:
+    """Whether the sets of the children's own candidates are far fewer than those of a lattice of all columns, or its
+    ranks are more than can be passed. O(n)."""
+    constraints, price = measured.constraints, measured.price
+    candidates, must = constraints.allowed.sum(axis=0).tolist(), constraints.required.sum(axis=0).tolist()
+    own, largest, n = 0, 0, measured.data.variables
+    for child, columns in enumerate(measured.columns):
+        pays = must[child] + int(-columns.least[child] / price) + 1
+        limit = min(int(constraints.limits[child]), columns.largest - 1, candidates[child], pays)
+        own, largest = own + _sets(candidates[child], limit), max(largest, limit)
+    shared = _sets(n, min(n, largest + 1))
+    return FEWER * own + OF_A_CHILD * n < shared or shared > MOST_RANKS
+
+
+def _sets(variables: int, largest: int) -> int:
+    """How many subsets of so many variables have at most so many members."""
+    return sum(math.comb(variables, size) for size in range(largest + 1))
+
+
+@dataclass(frozen=True)
+class Regressed(ChildSource):
+    """Continuous data as a source of families child by child; measured: the same as one of a lattice."""
+
+    data: Numbers
+    measured: Measured
+
+    @classmethod
+    def of(cls, measured: Measured) -> "Regressed":
+        """The same data and claim."""
+        return cls(measured.data, measured.claim, measured.constraints, measured.order, measured)
+
+    def check(self) -> None:
+        self.measured.check()
+
+    def warnings(self) -> tuple[str, ...]:
+        return self.measured.warnings()
+
+    def cost(self, child: int, parents: Sequence[int]) -> float:
+        return self.measured.cost(child, parents)
+
+    def least(self, child: int) -> float:
+        measured, must = self.measured, self.constraints.parents_required(child)
+        return float(measured.columns[child].least_costs(measured.price)[child]) + measured.price * len(must)
+
+    def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
+        columns, price, n = self.measured.columns[child], self.measured.price, self.data.variables
+        must, own = list(self.constraints.parents_required(child)), self.constraints.candidates(child).tolist()
+        limit = min(int(self.constraints.limits[child]), columns.largest - 1) - len(must)
+        rows = columns.factor[[*must, *own, child]]
+        asked = Asked(limit, price, self.arc, columns.slack(slack), float(columns.own[child]))
+        search = functools.partial(_search, rows @ rows.T, columns.records, len(must), asked)
+        found, _ = all_found(search, words(len(own)), halt)
+        count = int(found.counts[0])
+        masks = np.ascontiguousarray(found.masks[:count], "<u8").view(np.uint8)
+        members = np.zeros((count, n), np.bool_)
+        members[:, own] = np.unpackbits(masks, axis=-1, count=len(own), bitorder="little")
+        members[:, must] = True
+        varsets = as_varsets(members)
+        costs = columns.costs(child, varsets, price, halt)
+        allowed = np.isfinite(costs)
+        return Found(*in_order(varsets[allowed], costs[allowed]), int(found.counts[1]))
+
+
+def _search(
+    covariances: NDArray[np.float64],
+    records: int,
+    must: int,
+    asked: Asked,
+    known: Known,
+    found: FoundFamilies,
+    halt: NDArray[np.uint8],
+) -> int:
+    return int(search_regressions(covariances, records, must, asked, known, found, halt))
