@@ -33,8 +33,8 @@ from extbnsl.verify.families import (
     RecountedFamilies,
     Taken,
     Tell,
+    each_searched,
     handed_over,
-    taken_by,
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.rescoring import Scored, parameter_cost
@@ -56,12 +56,7 @@ class _Averaged(FamilySource):
     weights: NDArray[np.int64]  # (d,)
 
     def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
-        found, taken = list[RecountedFamilies](), taken_by(cuts, self.dataset.variables)
-        tasks = ((self, child, most, taken.of(child)) for child, most in thresholds.items())
-        for own in self.workers.stream(_search, tasks, 2 * self.workers.threads, lambda result: None):
-            found.append(own)
-            tell(len(found), len(thresholds))
-        return found
+        return each_searched(_search, self, (self.dataset.variables, self.workers), thresholds, cuts, tell)
 
     def price(self, child: int) -> float:
         """The penalty of each joint state of the parents, in nats."""

@@ -50,8 +50,8 @@ from extbnsl.verify.families import (
     RecountedFamilies,
     Taken,
     Tell,
+    each_searched,
     members_of,
-    taken_by,
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.rescoring import SINGULAR, Scored, indicators, parameter_cost
@@ -77,12 +77,7 @@ class _Blocks(FamilySource):
     price: float
 
     def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
-        found, taken = list[RecountedFamilies](), taken_by(cuts, self.data.variables)
-        tasks = ((self, child, most, taken.of(child)) for child, most in thresholds.items())
-        for own in self.workers.stream(_search, tasks, 2 * self.workers.threads, lambda result: None):
-            found.append(own)
-            tell(len(found), len(thresholds))
-        return found
+        return each_searched(_search, self, (self.data.variables, self.workers), thresholds, cuts, tell)
 
     def columns(self, variables: Sequence[int]) -> list[int]:
         """Those of some variables, in their order."""

@@ -92,6 +92,25 @@ class FamilySource(ABC):
         return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
 
 
+def each_searched(
+    search: Callable[..., RecountedFamilies],
+    source: FamilySource,
+    shape: tuple[int, Workers],
+    thresholds: Mapping[int, int],
+    cuts: WeightedCuts,
+    tell: Tell,
+) -> list[RecountedFamilies]:
+    """What `below` of a source finds that searches for the families of each child by themselves: search(source, child,
+    threshold, what is taken from the child). shape: how many variables there are, and the workers."""
+    (variables, workers), found = shape, list[RecountedFamilies]()
+    taken = taken_by(cuts, variables)
+    tasks = ((source, child, most, taken.of(child)) for child, most in thresholds.items())
+    for own in workers.stream(search, tasks, 2 * workers.threads, lambda result: None):
+        found.append(own)
+        tell(len(found), len(thresholds))
+    return found
+
+
 def handed_over(
     search: Callable[[int], tuple[int, int]], found: Sequence[NDArray[Any]], workers: Workers, matter: str
 ) -> Iterator[list[NDArray[Any]]]:

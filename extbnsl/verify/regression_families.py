@@ -64,9 +64,9 @@ from extbnsl.verify.families import (
     RecountedFamilies,
     Taken,
     Tell,
+    each_searched,
     handed_over,
     members_of,
-    taken_by,
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_search import RegressionChild, new_regression_frames, search_regressions, triangulate
@@ -100,12 +100,7 @@ class _Measured(FamilySource):
     relative: float  # t, see the module
 
     def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
-        found, taken = list[RecountedFamilies](), taken_by(cuts, self.numbers.variables)
-        tasks = ((self, child, most, taken.of(child)) for child, most in thresholds.items())
-        for own in self.workers.stream(_search, tasks, 2 * self.workers.threads, lambda result: None):
-            found.append(own)
-            tell(len(found), len(thresholds))
-        return found
+        return each_searched(_search, self, (self.numbers.variables, self.workers), thresholds, cuts, tell)
 
     def own(self, child: int) -> float:
         """What a family without parents costs that leaves squares of 1 in the coordinates, in nats."""

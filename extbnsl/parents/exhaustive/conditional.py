@@ -13,8 +13,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention
 from extbnsl.data import Mixed
-from extbnsl.kernels.varsets import as_varsets, words
-from extbnsl.machine.workers import unhalted
+from extbnsl.kernels.varsets import words
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.children import Found
 from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
@@ -25,7 +24,6 @@ from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.cells import cells_of, numbered
 from extbnsl.scores.conditional import Scaled, scaled
 from extbnsl.scores.known import parameter_price
-from extbnsl.scores.local import in_order
 
 CUT = 8  # candidates of states, from which on a search is cut into parts
 
@@ -128,7 +126,7 @@ class Conditional(ChildSource):
     def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
         must = list(self.constraints.parents_required(child))
         if slack == 0.0 and self._is_constant(child):
-            return self._named(child, must, np.zeros((int(part == 0), 0), bool), [], slack, 1)
+            return self.named(child, [], np.zeros((int(part == 0), 0), np.uint64), 1, halt)
         discrete, numbers = self._candidates(child, slack)
         own = discrete if self.columns.of_states[child] else [*numbers, *discrete]
         search = _Search(self, child, must, discrete, numbers, slack)
@@ -149,10 +147,7 @@ class Conditional(ChildSource):
             margin = 2.0 * float(errors[sure].max(initial=0.0)) + with_rounding(slack, float(np.abs(costs).max()))
             masks, sure = np.ascontiguousarray(masks[order]), sure[order]
             masks = masks[undominated(masks, costs[order], max(margin, 1e-12), halt=halt) | ~sure]
-        members = np.unpackbits(
-            np.ascontiguousarray(masks, "<u8").view(np.uint8), axis=-1, count=len(own), bitorder="little"
-        )
-        return self._named(child, must, members.astype(bool), own, slack, int(found.counts[1]), halt)
+        return self.named(child, own, masks, int(found.counts[1]), halt)
 
     def _first(
         self, search: "_Search", child: int, slack: float, halt: NDArray[np.uint8]
@@ -164,31 +159,6 @@ class Conditional(ChildSource):
             if not halt[0]:
                 self._firsts[child] = before
         return before[1]
-
-    def _named(
-        self,
-        child: int,
-        must: list[int],
-        members: NDArray[np.bool_],
-        own: list[int],
-        slack: float,
-        counted: int,
-        halt: NDArray[np.uint8] | None = None,
-    ) -> Found:
-        """The families of a child whose parents are those that must be and members (f, m) of its own candidates, with
-        their costs, but for singular ones and those that another one beats."""
-        halt = unhalted() if halt is None else halt
-        rows = np.zeros((len(members), self.data.variables), bool)
-        rows[:, own] = members
-        rows[:, must] = True
-        costs = np.full(len(rows), math.inf)
-        for i, row in enumerate(rows):
-            if halt[0]:
-                break
-            costs[i] = self.cost(child, np.flatnonzero(row).tolist())
-        allowed = np.isfinite(costs)
-        varsets, costs = in_order(as_varsets(rows[allowed]), costs[allowed])
-        return Found(varsets, costs, counted)
 
 
 class _Search:

@@ -13,7 +13,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention
 from extbnsl.data import Mixed
-from extbnsl.kernels.varsets import as_varsets, words
+from extbnsl.kernels.varsets import words
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.blocks import FLOOR, ROUNDING, BlockChild, least_left, search_blocks
 from extbnsl.parents.exhaustive.children import Found
@@ -22,7 +22,6 @@ from extbnsl.parents.exhaustive.one_by_one import ChildSource
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.degenerate import Blocks, blocks_of
 from extbnsl.scores.known import parameter_price
-from extbnsl.scores.local import in_order
 
 CUT = 16  # candidates, from which on a search is cut into parts
 
@@ -108,15 +107,14 @@ class Degenerate(ChildSource):
         )
 
     def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
-        must = list(self.constraints.parents_required(child))
         if slack == 0.0 and not self.blocks.sizes[child]:
-            return self._named(child, must, np.zeros((int(part == 0), 0), bool), [], 1, halt)
+            return self.named(child, [], np.zeros((int(part == 0), 0), np.uint64), 1, halt)
         candidates = self._candidates(child, slack)
         firsts = (0, len(candidates), 1)
         if self.parts(child) > 1:
             firsts = (max(0, part - 1), part, 0) if part else (0, 0, 1)
         if firsts[1] > len(candidates):  # there may be fewer than parts
-            return self._named(child, must, np.zeros((0, 0), bool), [], 0, halt)
+            return self.named(child, [], np.zeros((0, 0), np.uint64), 0, halt)
         asked = self._asked(child, candidates, slack)
         search = functools.partial(_search, np.array(firsts), asked)
         found, _ = all_found(search, words(len(candidates)), halt)
@@ -126,33 +124,7 @@ class Degenerate(ChildSource):
             order = np.lexsort((*masks.T, costs))
             masks, costs = np.ascontiguousarray(masks[order]), costs[order]
             masks = masks[undominated(masks, costs, 2.0 * asked.margin + asked.slack, halt=halt)]
-        members = np.unpackbits(
-            np.ascontiguousarray(masks, "<u8").view(np.uint8), axis=-1, count=len(candidates), bitorder="little"
-        )
-        return self._named(child, must, members.astype(bool), candidates, int(found.counts[1]), halt)
-
-    def _named(
-        self,
-        child: int,
-        must: list[int],
-        members: NDArray[np.bool_],
-        candidates: list[int],
-        counted: int,
-        halt: NDArray[np.uint8],
-    ) -> Found:
-        """The families of a child whose parents are those that must be and members (f, m) of its candidates, with their
-        costs, but for singular ones."""
-        rows = np.zeros((len(members), self.data.variables), bool)
-        rows[:, candidates] = members
-        rows[:, must] = True
-        costs = np.full(len(rows), math.inf)
-        for i, row in enumerate(rows):
-            if halt[0]:
-                break
-            costs[i] = self.cost(child, np.flatnonzero(row).tolist())
-        allowed = np.isfinite(costs)
-        varsets, costs = in_order(as_varsets(rows[allowed]), costs[allowed])
-        return Found(varsets, costs, counted)
+        return self.named(child, candidates, masks, int(found.counts[1]), halt)
 
 
 def _search(

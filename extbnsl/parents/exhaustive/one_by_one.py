@@ -12,12 +12,13 @@ are judged, those that are left add least to the gap.
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.kernels.varsets import as_varsets, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD
@@ -25,6 +26,7 @@ from extbnsl.parents.exhaustive.children import Child, Found
 from extbnsl.parents.exhaustive.problem import Source
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.pruning import with_rounding
+from extbnsl.scores.local import in_order
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,30 @@ class ChildSource(Source):
         """How many parts the search of a child has, one at least. Each should last for seconds at most, since what is
         known is committed after some of them, and for hundredths of a second at least."""
         return 1
+
+    def costs(self, child: int, varsets: NDArray[np.uint64], halt: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """What families (f, words) of a child cost, (f,) in nats; infinity where they are not allowed, and once
+        halt[0] is set."""
+        found = np.full(len(varsets), math.inf)
+        for i, varset in enumerate(varsets):
+            if halt[0]:
+                break
+            found[i] = self.cost(child, unpack(varset))
+        return found
+
+    def named(
+        self, child: int, own: Sequence[int], masks: NDArray[np.uint64], counted: int, halt: NDArray[np.uint8]
+    ) -> Found:
+        """The families of a child whose parents are those that must be and members of its own candidates, of which
+        bit i of masks (f, words) is the i-th; with their costs, but for those that are not allowed."""
+        rows, bits = np.zeros((len(masks), self.data.variables), np.bool_), np.ascontiguousarray(masks, "<u8")
+        if len(own):
+            rows[:, own] = np.unpackbits(bits.view(np.uint8), axis=-1, count=len(own), bitorder="little")
+        rows[:, self.constraints.parents_required(child)] = True
+        varsets = as_varsets(rows)
+        costs = self.costs(child, varsets, halt)
+        allowed = np.isfinite(costs)
+        return Found(*in_order(varsets[allowed], costs[allowed]), counted)
 
     @abstractmethod
     def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.data import Numbers
-from extbnsl.kernels.varsets import as_varsets, words
+from extbnsl.kernels.varsets import words
 from extbnsl.parents.charged import ChargedLattice, charged
 from extbnsl.parents.exhaustive.children import Found
 from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
@@ -22,7 +22,6 @@ from extbnsl.parents.exhaustive.measured import Measured
 from extbnsl.parents.exhaustive.one_by_one import ChildSource
 from extbnsl.parents.exhaustive.problem import LatticeSource
 from extbnsl.parents.exhaustive.regressions import Asked, search_regressions
-from extbnsl.scores.local import in_order
 
 FEWER = 8  # ranks of the lattice of all, for each of those of all children, from which on these take less time
 OF_A_CHILD = 1 << 26  # of them that are passed in the time that the search of a child takes beside its sets
@@ -79,27 +78,22 @@ class Regressed(ChildSource):
     def cost(self, child: int, parents: Sequence[int]) -> float:
         return self.measured.cost(child, parents)
 
+    def costs(self, child: int, varsets: NDArray[np.uint64], halt: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return self.measured.columns[child].costs(child, varsets, self.measured.price, halt)
+
     def least(self, child: int) -> float:
         measured, must = self.measured, self.constraints.parents_required(child)
         return float(measured.columns[child].least_costs(measured.price)[child]) + measured.price * len(must)
 
     def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
-        columns, price, n = self.measured.columns[child], self.measured.price, self.data.variables
+        columns, price = self.measured.columns[child], self.measured.price
         must, own = list(self.constraints.parents_required(child)), self.constraints.candidates(child).tolist()
         limit = min(int(self.constraints.limits[child]), columns.largest - 1) - len(must)
         rows = columns.factor[[*must, *own, child]]
         asked = Asked(limit, price, self.arc, columns.slack(slack), float(columns.own[child]))
         search = functools.partial(_search, rows @ rows.T, columns.records, len(must), asked)
         found, _ = all_found(search, words(len(own)), halt)
-        count = int(found.counts[0])
-        masks = np.ascontiguousarray(found.masks[:count], "<u8").view(np.uint8)
-        members = np.zeros((count, n), np.bool_)
-        members[:, own] = np.unpackbits(masks, axis=-1, count=len(own), bitorder="little")
-        members[:, must] = True
-        varsets = as_varsets(members)
-        costs = columns.costs(child, varsets, price, halt)
-        allowed = np.isfinite(costs)
-        return Found(*in_order(varsets[allowed], costs[allowed]), int(found.counts[1]))
+        return self.named(child, own, found.masks[: int(found.counts[0])], int(found.counts[1]), halt)
 
 
 def _search(
