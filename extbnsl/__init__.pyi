@@ -67,6 +67,10 @@ def approximate(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
 def best_first(
@@ -97,6 +101,10 @@ def best_first(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> collections.abc.Iterator[CostedNetwork]: ...
 def cost(
@@ -122,6 +130,10 @@ def cost(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
 ) -> NetworkCost: ...
 def describe(
     data: Any,
@@ -145,6 +157,10 @@ def describe(
     records: int | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
 ) -> list[dict[str, typing.Any]]: ...
 def k_best(
     data: Any,
@@ -180,6 +196,10 @@ def k_best(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> KBestResult: ...
 def learn(
@@ -222,6 +242,10 @@ def learn(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
 def order(
@@ -255,6 +279,10 @@ def order(
     states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
 def read_csv(
@@ -279,6 +307,10 @@ def read_csv(
     records: int | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
 ) -> Dataset: ...
 def read_data(
     path: str | os.PathLike[str],
@@ -302,6 +334,10 @@ def read_data(
     records: int | None = None,
     weights: str | None = None,
     targets: str | None = None,
+    time_column: str | None = None,
+    lags: int | None = None,
+    unit_column: str | None = None,
+    instant: bool | None = None,
 ) -> Dataset: ...
 
 class BayesianNetworkLearner(_Learner):
@@ -330,5 +366,9 @@ class BayesianNetworkLearner(_Learner):
         discrete: str | collections.abc.Sequence[str] | None = None,
         discretise: str | collections.abc.Sequence[str] | collections.abc.Mapping[str, str] | None = None,
         states: str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | None = None,
+        time_column: str | None = None,
+        lags: int | None = None,
+        unit_column: str | None = None,
+        instant: bool | None = None,
         progress: bool | collections.abc.Callable[[typing.Any], None] = False,
     ) -> None: ...

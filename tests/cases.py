@@ -7,7 +7,7 @@ import numpy as np
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data import Dataset, Mixed, Numbers, prepare
+from extbnsl.data import Dataset, Mixed, Numbers, measured, prepare
 from extbnsl.data.given import given
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -211,3 +211,25 @@ def claim_by(score, max_parents=None, knowledge=NOTHING):
     """The claim by a score as tests/naive.py has it."""
     name, _, ess = score.partition(":")
     return Claim(name, max_parents, float(ess) if ess else None, knowledge)
+
+
+def random_series(seed, n, lags, states=2, records=120, units=2, instant=None):
+    """A series whose variables follow from others, of the same time and before; of numbers without states."""
+    rng = np.random.default_rng(seed)
+    rows = {"t": [], "u": []} | {f"v{j}": [] for j in range(n)}
+    for unit in range(units):
+        before = rng.integers(0, max(1, states), n).astype(float)
+        for time in range(records // units):
+            now = np.zeros(n)
+            for j in range(n):
+                push = before[(j + 1) % n] + (now[j - 1] if j else before[j])
+                now[j] = (push + (rng.random() < 0.25)) % states if states else 0.5 * push + rng.normal()
+            before = now
+            if rng.random() < 0.05:
+                continue
+            for name, value in (("t", time), ("u", f"p{unit}"), *((f"v{j}", now[j]) for j in range(n))):
+                rows[name].append(value)
+    options = {"time_column": "t", "unit_column": "u", "lags": lags, "instant": instant}
+    if states:
+        return from_dataframe(rows, **options)
+    return given(rows).made(measured, DataOptions(**options))

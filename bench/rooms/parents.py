@@ -16,12 +16,14 @@ from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.events import Event, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Dataset, Numbers
+from extbnsl.data.dataset import Slices
 from extbnsl.kernels.varsets import pack
 from extbnsl.lab.baselines import suzuki
 from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import (
+    alone,
     averaged,
     averaged_numbers,
     by_child,
@@ -99,6 +101,24 @@ def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
         shelf = inputs.shelf()
         begun = single_parents.with_single_parents(counting, workers, shelf)
         deque(judge_by_child(counting, replace(begun, complete_to=0), Means(workers, shelf, ignore)), maxlen=0)
+
+
+def _alone(tiny: bool, numbers: bool) -> None:
+    """Children whose parents are all given: twelve columns of a time, and these a step before."""
+    columns = inputs.numbers(6, 300) if tiny else inputs.numbers(24, 1000)
+    past = replace(columns, slices=Slices("t", "", 1, False, "1", np.array([columns.records]), 0))
+    data = past if numbers else _cut(past)
+    asked = Request(data, Claim("gaussian-bic" if numbers else "mdl"))
+    with Workers(1) as workers:
+        surviving_families(data, asked.claim, Means(workers, inputs.shelf(), ignore))
+
+
+def _cut(numbers: Numbers) -> Dataset:
+    """The same, cut into three states each."""
+    edges = np.quantile(numbers.values, [1 / 3, 2 / 3], axis=0)
+    codes = (numbers.values[None] > edges[:, None]).sum(axis=0).astype(np.uint16)
+    states = (("0", "1", "2"),) * numbers.variables
+    return Dataset(numbers.names, states, codes, "made", slices=numbers.slices)
 
 
 def _cells_by_child(tiny: bool) -> None:
@@ -288,6 +308,20 @@ BENCHMARKS = (
         "child and row",
         lambda a, _: (a[1] - a[0]) * a[3].size,
         _prepared_for_counting,
+    ),
+    of_run(
+        "parents.exhaustive.alone.search_rows",
+        alone,
+        "set",
+        lambda a, _: int(a[3].counted[0]),
+        partial(_alone, numbers=False),
+    ),
+    of_run(
+        "parents.exhaustive.alone.search_numbers",
+        alone,
+        "set",
+        lambda a, _: int(a[2].counted[0]),
+        partial(_alone, numbers=True),
     ),
     of_run(
         "parents.exhaustive.single_parents._costs_by_counts",

@@ -145,9 +145,9 @@ def _options(value: Any) -> Any:
 CHOICES = {"status": STATUSES, "score": (*NAMES, GIVEN), "missing": MISSING_RULES}
 WHOLE, NUMBER, SWITCH = "a whole number of at least 0", "a number above 0", "true, false"
 KINDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(("max-parents", "variables", "records", "k", "resamples"), (WHOLE, _whole)),
+    **dict.fromkeys(("max-parents", "variables", "records", "k", "resamples", "lags"), (WHOLE, _whole)),
     **dict.fromkeys(("ess", "penalty", "gamma", "parent-cost", "within-factor"), (NUMBER, _number)),
     **dict.fromkeys(("order-optimal", "classes"), (SWITCH, _switch)),
-    "header": (SWITCH, _truth),
+    **dict.fromkeys(("header", "instant"), (SWITCH, _truth)),
     "data-options": ("a mapping in a file", _options),
 }

@@ -62,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
     def order_of(dataset: "Data") -> tuple[int, ...]:
         of_network = is_network_file(given.order)  # which may have others
         used = [each for each in names if each[1] in dataset.names or not of_network]
-        return positions(used, dataset.names, file, source_name(given.data))
+        return positions(used, dataset.names, file, source_name(given.data), dataset.given)
 
     with session.new_run(given, methods, order_of) as begun:
         return session.solve_in(*begun, given)

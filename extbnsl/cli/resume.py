@@ -116,13 +116,14 @@ def _as_read(path: Path, state: RunState, asked: "Request", how: Mapping[str, An
     if state.digest != NOT_READ:
         return state
     from extbnsl.data.treatment import chosen
+    from extbnsl.solver.opening import knowledge_on
 
     before = {} if state.run is None else chosen(state.run.data_options)
     if before != chosen(how):
         raise RunDirectoryError(
             f"The run in {path} was begun with other options of the data; resume it with these, or start a new run."
         )
-    knowledge = state.claim.knowledge.over(asked.problem.names)
+    knowledge = knowledge_on(asked.problem, state.claim)
     return replace(state, digest=asked.problem.fingerprint, claim=replace(state.claim, knowledge=knowledge))
 
 

@@ -45,7 +45,8 @@ def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]
     """The data options of the run; RunDirectoryError if they are none that a run writes."""
     provenance = document.get("provenance")
     kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    kinds = dict.fromkeys(declared(DataOptions), str) | {"header": bool, "records": Annotated[int, Within(1)]}
+    whole, kinds = Annotated[int, Within(1)], dict[str, Any](dict.fromkeys(declared(DataOptions), str))
+    kinds |= {"header": bool, "instant": bool, "records": whole, "lags": whole}
     try:
         return decode_some(kinds, DataOptions.renamed(kept) if isinstance(kept, dict) else kept)
     except Misfit:
@@ -188,6 +189,8 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     alike = _ALIKE[model_of(training.kind, score)](network, training, file, how, given.smoothing)
     rule = given.missing or how.get("missing", REFUSE)
     rule = SUM if rule == "average" else rule
+    if training.slices is not None:
+        return _judged_in_time(given, alike, rule, training)
     new, lacking = _new_records(given.data, _of_new(alike.how, training.names), rule, alike.filled, kind)
     lacks = np.asarray(lacking.any(axis=1))
     if rule == REFUSE and lacks.any():
@@ -200,13 +203,29 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     return _Judged(rows, each, new.records - rows.size, int(lacks[rows].sum()))
 
 
+def _judged_in_time(given: argparse.Namespace, alike: "_Alike", rule: str, training: Any) -> _Judged:
+    """How likely each time of another series is, given the times before it."""
+    import numpy as np
+
+    from extbnsl.data import KINDS
+
+    if rule == SUM:
+        raise InputError(f"--missing {SUM} is for records that are independent; say --missing {DROP}: a gap in time.")
+    own, kind = _of_new(alike.how, training.names[: training.given.start]) | {"missing": rule}, KINDS[training.kind]
+    new, _ = read_problem(given.data, own, Budgets(), True, make=kind.make)
+    _check_records(new, kind, given.data)
+    at = [new.names.index(name) for name in training.names]
+    rows, lacking = np.arange(new.records), np.zeros((new.records, len(at)), np.bool_)
+    return _Judged(rows, alike.each(new, rows, at, lacking), 0, 0)
+
+
 class _Alike(NamedTuple):
     """How new records are read and judged as those of the data were.
 
     how: the data options.
     filled: by the names of columns, a text in place of a missing value.
     each: how likely records are by the network, from what was read, the places of these records there, those of the
-        variables, and which of their values are lacking.
+        variables, and which of their values are lacking; of a time series given those of the past.
     """
 
     how: Mapping[str, Any]
@@ -218,29 +237,37 @@ def _alike_in_states(network: "Network", training: Any, file: str, how: Mapping[
     """The data are compared with the new records as they stand."""
     from extbnsl.data.alike import encoded_alike
     from extbnsl.networks.inference import log_likelihoods_observed
+    from extbnsl.networks.parameters import log_likelihoods
 
     plain = dict(how) | {"discrete": "all", "discretise": None}
     raw, _ = read_problem(file, plain, Budgets(), True)
     filled = {name: own[0] for name, own in zip(raw.names, raw.states, strict=True)}
-    return _Alike(
-        plain,
-        filled,
-        lambda new, rows, at, lacking: log_likelihoods_observed(
-            network, training, encoded_alike(new, raw, training, rows), lacking, smoothing
-        ),
-    )
+
+    def each(
+        new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
+    ) -> "NDArray[np.float64]":
+        codes = encoded_alike(new, raw, training, rows)
+        if training.slices is not None:
+            return log_likelihoods(network, training, codes, smoothing, range(training.given.start))
+        return log_likelihoods_observed(network, training, codes, lacking, smoothing)
+
+    return _Alike(plain, filled, each)
 
 
 def _alike_in_numbers(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
-
-    from extbnsl.networks.gaussian import log_densities_observed, regressions
+    from extbnsl.networks.gaussian import log_densities, log_densities_observed, regressions
 
     fitted = regressions(network, training)
-    return _Alike(
-        how,
-        dict.fromkeys(training.names, "0"),
-        lambda new, rows, at, lacking: log_densities_observed(network, fitted, new.values[rows][:, at], lacking),
-    )
+
+    def each(
+        new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
+    ) -> "NDArray[np.float64]":
+        values = new.values[rows][:, at]
+        if training.slices is not None:
+            return log_densities(network, fitted, values, children=range(training.given.start))
+        return log_densities_observed(network, fitted, values, lacking)
+
+    return _Alike(how, dict.fromkeys(training.names, "0"), each)
 
 
 def _alike_in_both(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:

@@ -12,6 +12,7 @@ Texts = str | Sequence[str]  # "a,b" or ("a", "b")
 MISSING_RULES = ("refuse", "drop", "state", "average")
 STATES, NUMBERS, MIXED = "states", "numbers", "states and numbers"  # kinds of data: what the columns hold
 DETECTION_RULES = ("lowest", "half", "limit")
+MOST_LAGS = 1000
 MARKS = {"comma": ",", "point": ".", "apostrophe": "'", "space": " "}  # in numbers, by their names
 
 
@@ -150,6 +151,41 @@ class DataOptions(Options):
             "is no variable: a variable's parents are judged by the records in which it was not set",
             "COLUMN",
             default="none was set",
+        ),
+    ] = None
+    time_column: Annotated[
+        str | None,
+        Option(
+            "the records are a time series: this column says when each was taken, in numbers or dates, and is no "
+            "variable; each variable gets columns of the steps before, which are parents alone",
+            "COLUMN",
+            default="records are independent",
+        ),
+    ] = None
+    lags: Annotated[
+        int | None,
+        Option(
+            "how many steps before a time have columns of their own, such as x[t-1]",
+            "L",
+            least=1,
+            most=MOST_LAGS,
+            default="1, with --time-column",
+        ),
+    ] = None
+    unit_column: Annotated[
+        str | None,
+        Option(
+            "this column says whose series a record is of, and is no variable",
+            "COLUMN",
+            default="all are of one series",
+        ),
+    ] = None
+    instant: Annotated[
+        bool | None,
+        Option(
+            "columns of the same time may be parents of each other",
+            off="no arc joins columns of the same time",
+            default="with --time-column",
         ),
     ] = None
 

@@ -3,6 +3,7 @@
 Light: the command line imports this for the value.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -216,6 +217,9 @@ def _once(values: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(values))
 
 
+_OF_PAST = re.compile(r"\[(t-\d+)\]")  # how columns of the past end: no set of characters
+
+
 class _Names:
     """The variables that a name of knowledge stands for."""
 
@@ -234,7 +238,8 @@ class _Names:
             return alike
         from fnmatch import fnmatchcase
 
-        if found := [own for own in self._names if fnmatchcase(own, name)]:
+        pattern = _OF_PAST.sub(r"[[]\1]", name)
+        if found := [own for own in self._names if fnmatchcase(own, pattern)]:
             return found
         what = f"no variable fits {name!r}" if set("*?[") & set(name) else f"there is no variable {name!r}"
         raise InputError(f"{key}: {what}{did_you_mean(name, self._names)}", names=[name])

@@ -182,7 +182,7 @@ def _as_declared(column: Column, attribute: Attribute, wanted: Treatment, source
     named = replace(column, name=attribute.name)
     if not wanted.reads(named.name):
         return named
-    if attribute.kind == DATE:
+    if attribute.kind == DATE and named.name not in wanted.of_records:
         raise unfit(named.name, "dates or times", source)
     if attribute.kind == NOMINAL:
         return with_states(mark_missing(named, NO_VALUE.difference(attribute.states)), attribute.states, source)

@@ -35,10 +35,13 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
             asking("discretise", f"COLUMN={wanted.rules[None]}"),
             ", or take another score.",
         )
-    for option, value in (("missing", wanted.missing == "average"), ("targets", wanted.targets is not None)):
-        if value:
-            told = asking(option, "average") if option == "missing" else Mention(option)
-            raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
+    of_one_kind = {
+        asking("missing", "average"): wanted.missing == "average",
+        Mention("targets"): wanted.targets is not None,
+        Mention("time-column"): wanted.slicing is not None,
+    }
+    for told in (one for one, is_given in of_one_kind.items() if is_given):
+        raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
     complete, warnings, rows, _ = chosen_records(columns, source, wanted, reading)
     n, records = len(complete), len(complete[0].codes)
     values, codes, states = np.zeros((records, n)), np.zeros((records, n), np.uint16), [tuple[str, ...]()] * n

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.figures import counted
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.sentences import Sentence
 
 # Above this, sums of values could overflow; no data has such numbers, so they count as text.
@@ -61,12 +62,59 @@ class Targets:
         return ~np.isin(self.of, self.setting(child))
 
 
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """What the rows of a time series are made of: each has the columns of a time t, and then those of the times one to
+    `lags` steps before.
+
+    Attributes
+    ----------
+    time : str
+        The column that says when a record was taken.
+    unit : str
+        The column that says whose series it is of; "" if all are of one.
+    lags : int
+        How many steps before a time have columns, 1 or more.
+    instant : bool
+        Whether columns of the same time may be parents of each other.
+    step : str
+        What lies between a time and the next, for people.
+    ends : ndarray of int64, (units,)
+        How many rows there are up to the end of each unit that has rows; they come unit by unit.
+    left_out : int
+        How many rows cannot be made, since times before them are missing.
+    """
+
+    time: str
+    unit: str
+    lags: int
+    instant: bool
+    step: str
+    ends: NDArray[np.int64]
+    left_out: int
+
+    def now(self, variables: int) -> int:
+        """How many of the variables are columns of time t: the first ones."""
+        return variables // (self.lags + 1)
+
+    def document(self) -> dict[str, Any]:
+        """What a result says of it, as JSON values."""
+        own = {"time": self.time, "unit": self.unit or None, "lags": self.lags, "instant": self.instant}
+        rows = int(self.ends[-1])
+        return own | {"step": self.step, "units": len(self.ends), "rows": rows, "rows_left_out": self.left_out}
+
+
+def at_lag(name: str, lag: int) -> str:
+    """The name of the column that a variable has so many steps before."""
+    return f"{name}[t-{lag}]"
+
+
 class Data(ABC):
     """Records of any kind, see `kinds`.
 
     kind: the word for it.
     names: of the n variables.
-    source, warnings, layout, treated, targets, gaps: as a `Dataset` has them.
+    source, warnings, layout, treated, targets, gaps, slices: as a `Dataset` has them.
     """
 
     kind: ClassVar[str]
@@ -77,6 +125,7 @@ class Data(ABC):
     treated: Mapping[str, str]
     targets: Targets | None
     gaps: bool
+    slices: Slices | None
 
     @property
     def variables(self) -> int:
@@ -107,6 +156,22 @@ class Data(ABC):
     def alike(self) -> bool:
         """Whether every family is costed over all records."""
         return self.targets is None and not self.gaps
+
+    @property
+    def given(self) -> range:
+        """The variables that are given: conditioned on, without parents and a cost of their own. They are the columns
+        of the past of a time series, the last ones."""
+        n = self.variables
+        return range(n if self.slices is None else self.slices.now(n), n)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What this says of networks: the past has no parents, and perhaps the present is joined with it alone."""
+        if self.slices is None:
+            return NOTHING
+        first = self.given.start
+        apart = () if self.slices.instant or first == 1 else (self.names[:first],)
+        return Knowledge(roots=self.names[first:], apart=apart)
 
     @abstractmethod
     def known(self, variable: int) -> NDArray[np.bool_]:
@@ -162,6 +227,8 @@ class Dataset(Data):
         Which variables were set from outside; None if none was in any record.
     gaps : bool
         Whether values are missing, which is so where a code is the number of states.
+    slices : Slices or None
+        What the rows of a time series are made of; None of records that are independent.
     """
 
     kind = STATES
@@ -174,6 +241,7 @@ class Dataset(Data):
     treated: Mapping[str, str] = field(default_factory=dict)
     targets: Targets | None = None
     gaps: bool = False
+    slices: Slices | None = None
 
     @property
     def records(self) -> int:
@@ -195,9 +263,11 @@ class Dataset(Data):
         """Hex SHA-256 over names, states, shape and codes; O(N n), computed at each access.
 
         The same on every platform and for every integer dtype of the codes. Source, warnings and layout are
-        left out: the same records read from a file or a DataFrame are the same data.
+        left out: the same records read from a file or a DataFrame are the same data. Of a time series the number of
+        lags, which says what is given, joins them.
         """
-        return _digest([self.names, self.states, self.codes.shape], self.codes, "<u4", self.targets)
+        head = [self.names, self.states, self.codes.shape, *_lags(self.slices)]
+        return _digest(head, self.codes, "<u4", self.targets)
 
     def known(self, variable: int) -> NDArray[np.bool_]:
         """See `Data`."""
@@ -236,7 +306,7 @@ class Numbers(Data):
         n distinct names that are not empty.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150, but for gaps.
-    source, warnings, layout, treated, targets, gaps
+    source, warnings, layout, treated, targets, gaps, slices
         As in a `Dataset`; a value that is missing is no number.
     """
 
@@ -249,6 +319,7 @@ class Numbers(Data):
     treated: Mapping[str, str] = field(default_factory=dict)
     targets: Targets | None = None
     gaps: bool = False
+    slices: Slices | None = None
 
     @property
     def records(self) -> int:
@@ -263,7 +334,8 @@ class Numbers(Data):
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
-        return _digest(["numbers", self.names, self.values.shape], self.values, "<f8", self.targets)
+        head = ["numbers", self.names, self.values.shape, *_lags(self.slices)]
+        return _digest(head, self.values, "<f8", self.targets)
 
     def known(self, variable: int) -> NDArray[np.bool_]:
         """See `Data`."""
@@ -298,8 +370,8 @@ class Mixed(Data):
         In C order and record order; codes[i, j] is an index into states[j], 0 where variable j has numbers.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150; 0 where variable j has states.
-    source, warnings, layout, treated, targets, gaps
-        As in a `Dataset`; of no such data there are targets or gaps yet.
+    source, warnings, layout, treated, targets, gaps, slices
+        As in a `Dataset`; of no such data there are targets, gaps or slices yet.
     """
 
     kind = MIXED
@@ -313,6 +385,7 @@ class Mixed(Data):
     treated: Mapping[str, str] = field(default_factory=dict)
     targets: Targets | None = None
     gaps: bool = False
+    slices: Slices | None = None
 
     @property
     def records(self) -> int:
@@ -370,6 +443,11 @@ class Mixed(Data):
         )
 
 
+def _lags(slices: Slices | None) -> list[Any]:
+    """What the fingerprint of a time series has more."""
+    return [] if slices is None else ["lags", slices.lags]
+
+
 def _digest(head: list[Any], records: NDArray[Any], dtype: str, targets: Targets | None) -> str:
     if targets is not None:
         head = [*head, "targets", targets.sets]
@@ -405,7 +483,8 @@ class Described(NamedTuple):
     """A column of data.
 
     name: as it is in the data.
-    kind: "states", "numbers", "date", "identifier", "text", "constant", "empty", "weights", or "targets".
+    kind: "states", "numbers", "date", "identifier", "text", "constant", "empty", "weights", "targets", "time", or
+        "unit".
     distinct: how many different values it has, without missing ones, before it is cut.
     states: the first STATES_LISTED of the states that a solve has, or would have, with how many records have each; none
     of numbers that are not cut.

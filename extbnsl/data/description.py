@@ -18,6 +18,7 @@ from extbnsl.data.dataset import STATES_LISTED, Described, Description, Note
 from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal, of_unseen, repeated
 from extbnsl.data.missing import hints, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told
+from extbnsl.data.series import parted
 from extbnsl.data.states import (
     Looked,
     are_dates,
@@ -45,6 +46,9 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
     apart = {name: option for option in ("targets", "weights") if (name := getattr(wanted, option)) is not None}
     for name, option in apart.items():
         check_there(option, [name], columns, source)
+    slicing = () if wanted.slicing is None else wanted.slicing.columns
+    of_time = [column for name in slicing for column in columns if column.name == name]
+    columns, series = parted(columns, wanted, source)
     columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
     times = [column for column in columns if column.name == wanted.weights]
     used = selected([column for column in columns if column.name not in apart], wanted, source)
@@ -59,7 +63,10 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
     now = settled(looked)
     found = [_row(*each, wanted) for each in zip(looked, now, marked, reads, strict=True)]
     found += [_apart(column, apart[column.name]) for column in columns if column.name in apart]
+    found += [_apart(column, kind) for column, kind in zip(of_time, ("time", "unit"), strict=False)]
     faults += _of_targets(columns, seen, source, wanted, rows)
+    if series is not None:
+        warnings = (*warnings, series.rows(rows, source)[2])
     refused = [*faults, *_refusals(looked, marked, wanted)]
     notes = _notes(looked, now, refused, [row.name for row in found], wanted)
     for note in notes:

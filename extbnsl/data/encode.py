@@ -16,6 +16,7 @@ from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, 
 from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers, Targets
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
+from extbnsl.data.series import parted
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
 
@@ -30,13 +31,15 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     First the choice of columns and of records, then declared states (which are levels, and exempt a column from what
     follows but missing values and weights), then missing values, then each record as often as its weight says, then
     what texts of numbers mean and the order of states, then intervals, then codes. Duplicate records stay: each is a
-    record. A constant column stays, with a warning. Raises InputError as `selected`, `with_states`, `settle_missing`,
-    `without_one`, `repeated`, `targets_of` and `settle_states` do, and for no columns, no records and names that are
-    empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
+    record. A constant column stays, with a warning. Of a time series rows are made of what is left then, see `series`,
+    so that a record that was dropped for a missing value is a gap. Raises InputError as `parted`, `selected`,
+    `with_states`, `settle_missing`, `without_one`, `repeated`, `targets_of` and `settle_states` do, and for no columns,
+    no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
+    columns, series = parted(columns, wanted, source)
     complete, warnings, rows, targets = chosen_records(columns, source, wanted, reading)
     made = encoded(complete, source, wanted, reading, rows)
-    return Dataset(
+    dataset = Dataset(
         made.names,
         made.states,
         made.codes,
@@ -46,6 +49,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         targets=targets,
         gaps=made.gaps,
     )
+    return dataset if series is None else series.sliced(dataset, rows)
 
 
 class Encoded(NamedTuple):
@@ -106,13 +110,15 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     beyond 1e150. O(N n).
     """
     _refuse_states(wanted)
+    columns, series = parted(columns, wanted, source)
     complete, warnings, rows, targets = chosen_records(columns, source, wanted, reading, states=False)
     made = values_of(complete, source, wanted, reading)
     if made.odd:
         raise _without_numbers(made.odd, source, rows)
     warnings += tuple(remark.sentence() for remark in hints(made.looked))
     names, gaps = tuple(column.name for column in complete), any((column.codes < 0).any() for column in complete)
-    return Numbers(names, made.values, source, warnings, treated=made.treated, targets=targets, gaps=gaps)
+    numbers = Numbers(names, made.values, source, warnings, treated=made.treated, targets=targets, gaps=gaps)
+    return numbers if series is None else series.sliced(numbers, rows)
 
 
 class Values(NamedTuple):

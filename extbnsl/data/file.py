@@ -222,7 +222,7 @@ def _blaming(odd: Sequence[Odd]) -> Iterator[None]:
 
 def _without_numbering(records: list[Column], wanted: Treatment) -> tuple[list[Column], list[str]]:
     """The records without first columns that only number or name them, if no option names these, and warnings."""
-    named = {*wanted.drop, *(wanted.discrete or ()), *wanted.rules, *wanted.states, wanted.weights, wanted.targets}
+    named = {*wanted.drop, *(wanted.discrete or ()), *wanted.rules, *wanted.states, *wanted.of_records}
     said = list[str]()
     while wanted.columns is None and len(records) > 1 and records[0].name not in named:
         warning = numbering(records[0])

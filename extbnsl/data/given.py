@@ -29,7 +29,7 @@ from extbnsl.data.column import (
 from extbnsl.data.encode import UNLIMITED, Made, Make
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import Treatment, treatment
-from extbnsl.data.values import column_of_values
+from extbnsl.data.values import column_of_times, column_of_values
 from extbnsl.machine.workers import chunks
 
 ARRAY, FRAME = "<array>", "<dataframe>"
@@ -70,7 +70,12 @@ class Given:
         found = list[Column]()
         for name, values in zip(self.names, self.columns, strict=True):
             reading.check_time(source)
-            found.append(column_of_values(name, values, source) if wanted.reads(name) else _unread(name, len(values)))
+            if wanted.slicing is not None and name == wanted.slicing.time:
+                found.append(column_of_times(name, values, source))
+            elif wanted.reads(name):
+                found.append(column_of_values(name, values, source))
+            else:
+                found.append(_unread(name, len(values)))
         check_lengths(found, source)
         return found
 

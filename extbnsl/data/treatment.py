@@ -11,7 +11,7 @@ from typing import Any
 from extbnsl.core.arguments import texts_of, written_number
 from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, option
+from extbnsl.core.sentences import Mention, asking, option
 from extbnsl.data.column import Column, States, canonical, clean_name, listed
 from extbnsl.data.missing import MARKERS
 
@@ -70,6 +70,21 @@ class Writing:
     semicolons: bool = False
 
 
+@dataclass(frozen=True)
+class Slicing:
+    """How rows of a time series are made of records: see `Slices`; unit is None if all are of one series."""
+
+    time: str
+    unit: str | None
+    lags: int
+    instant: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that say when a record was taken, and whose it is."""
+        return (self.time,) if self.unit is None else (self.time, self.unit)
+
+
 Rules = Mapping[str | None, Rule]  # by names of columns; of None for those that need it and are not named
 
 
@@ -88,6 +103,7 @@ class Treatment:
     records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
     targets: the column that names the variables which were set from outside, and is no variable.
+    slicing: how rows of a time series are made of the records; None of records that are independent.
     writing: how texts write numbers.
     """
 
@@ -102,6 +118,7 @@ class Treatment:
     records: int | None = None
     weights: str | None = None
     targets: str | None = None
+    slicing: Slicing | None = None
     writing: Writing = Writing()
 
     def uses(self, name: str) -> bool:
@@ -109,12 +126,18 @@ class Treatment:
         return (self.columns is None or name in self.columns) and name not in self.drop
 
     def takes(self, column: Column) -> bool:
-        """Whether a column is used, or has the weights or the targets."""
+        """Whether a column is used, or says something of the records."""
         return self.reads(column.name)
 
     def reads(self, name: str) -> bool:
-        """Whether the column of this name is used, or says something of the records."""
-        return self.uses(name) or name in (self.weights, self.targets)
+        """The same of the column of this name."""
+        return self.uses(name) or name in self.of_records
+
+    @property
+    def of_records(self) -> tuple[str, ...]:
+        """The columns that are no variables: they say something of the records."""
+        own = tuple(name for name in (self.weights, self.targets) if name is not None)
+        return own if self.slicing is None else (*own, *self.slicing.columns)
 
     def markers_in(self, name: str) -> frozenset[str]:
         """The texts that stand for a missing value in the column of this name; no state that is declared by its name
@@ -142,10 +165,10 @@ def treatment(options: DataOptions) -> Treatment:
         given = getattr(options, name)
         if given is not None and not isinstance(given, Iterable):
             raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=name, value=given)
-    for name in ("weights", "targets"):
-        given = getattr(options, name)
-        if given is not None and not isinstance(given, str):
-            raise InputError(f"{given!r} is no name of a column.", option=name, value=given)
+    for name in ("weights", "targets", "time_column", "unit_column"):
+        column = getattr(options, name)
+        if column is not None and not isinstance(column, str):
+            raise InputError(f"{column!r} is no name of a column.", option=name.replace("_", "-"), value=column)
     rules, kept, states = _rules(options.discretise), _names(options.discrete), declared_states(options.states)
     markers = _markers(_texts(options.na))
     for name, others in (("discrete", kept), ("states", states)):
@@ -164,8 +187,39 @@ def treatment(options: DataOptions) -> Treatment:
         records=options.records,
         weights=None if options.weights is None else clean_name(options.weights),
         targets=None if options.targets is None else clean_name(options.targets),
+        slicing=_slicing(options),
         writing=Writing(options.decimal, options.thousands, _texts(options.unit), options.below_detection),
     )
+
+
+def _slicing(options: DataOptions) -> Slicing | None:
+    """How rows of a time series are made; InputError for options that go with a time, or do not go with it."""
+    time, unit = options.time_column, options.unit_column
+    if time is None:
+        for name in ("lags", "unit_column", "instant"):
+            if getattr(options, name) is not None:
+                raise InputError(
+                    "it is for time series: say ",
+                    Mention("time-column"),
+                    " too, or leave it out.",
+                    option=_FLAGS.get((name, getattr(options, name)), name.replace("_", "-")),
+                )
+        return None
+    own = Slicing(
+        clean_name(time), None if unit is None else clean_name(unit), options.lags or 1, options.instant is not False
+    )
+    of_families = {  # each costed over records of its own
+        Mention("targets"): options.targets is not None,
+        asking("missing", "average"): options.missing == "average",
+    }
+    for told in (one for one, is_given in of_families.items() if is_given):
+        raise InputError(Mention("time-column"), " and ", told, " exclude each other; leave one out.")
+    if own.time == own.unit:
+        raise InputError(f"'{own.time}' says when a record was taken; name another column.", option="unit-column")
+    return own
+
+
+_FLAGS = {("instant", False): "no-instant"}
 
 
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:

@@ -46,6 +46,28 @@ def column_of_values(name: str, values: Any, source: str) -> Column:
     return _among(np.asarray(values.is_null().to_numpy(), np.bool_), column)
 
 
+def column_of_times(name: str, values: Any, source: str) -> Column:
+    """The same of a column of times: dates and moments are texts then, as ISO 8601 has them."""
+    if isinstance(values, list):
+        own = values
+    elif isinstance(values, np.ndarray):
+        if values.dtype.kind != "M":
+            return column_of_values(name, values, source)
+        own = [None if np.isnat(one) else str(one) for one in values]
+    elif values.dtype.is_temporal():
+        own = values.to_list()
+    else:
+        return column_of_values(name, values, source)
+    return column_of_values(name, [_moment(one) for one in own], source)
+
+
+def _moment(value: Any) -> Any:
+    """A date or a moment as a text, None for one that is none (NaT); other values as they are."""
+    if isinstance(value, datetime.date):  # moments are dates too
+        return value.isoformat() if value == value else None
+    return str(value) if isinstance(value, np.datetime64) else value
+
+
 def kind_of(values: Any) -> str:
     """The kind of a column's dtype as numpy calls it, "O" where it is none of numpy's. O(1)."""
     if isinstance(values, np.ndarray | list):

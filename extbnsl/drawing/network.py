@@ -7,6 +7,7 @@ from extbnsl.core.figures import in_full
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.drawing.layout import Box, Layout, Point, Spacing, lay_out
 from extbnsl.drawing.markup import escaped, shown, text_width
+from extbnsl.drawing.slices import lay_out_slices
 from extbnsl.networks.network import Network, cpdag
 
 Names = tuple[str, str]  # of the parent and the child of an arc
@@ -58,6 +59,7 @@ def network_svg(
     shares: Mapping[Names, float] | None = None,
     of_which: str = OF_FOUND,
     knowledge: Knowledge = NOTHING,
+    lags: int = 0,
 ) -> str:
     """The drawing of an acyclic network, an SVG document that ends in a newline; in dark where the reader wants dark.
 
@@ -65,18 +67,19 @@ def network_svg(
     dashed with an open one.
     strengths, at least 0: the wider the arc. shares, from 0 to 1, of which networks: the fainter the arc the less it
     is, with a label where it is below SURE and arcs are few. Both by names, (parent, child); an arc that is missing is
-    not known. Names are shortened and have their whole text as a tooltip. Time as `lay_out`: half a second for 413
-    variables. Raises as `cpdag`.
+    not known. lags: of a time series, whose variables are those of a time and then these at each lag: each lag has a
+    column of boxes, the present at the right. Names are shortened and have their whole text as a tooltip. Time as
+    `lay_out`: half a second for 413 variables. Raises as `cpdag`.
     """
     size = _LARGE if len(network.names) <= MANY else _SMALL
     labels = [_shortened(shown(name), size.longest) for name in network.names]
     widths = [max(36.0, text_width(label, size.font) + 2 * size.padding) for label in labels]
-    layout = lay_out(network, widths, size.spacing)
+    layout = lay_out_slices(network, widths, lags, size.spacing) if lags else lay_out(network, widths, size.spacing)
     compelled = set(cpdag(network, knowledge)[0])
     arcs = []
     for arc, route in layout.routes.items():
         names = network.names[arc[0]], network.names[arc[1]]
-        arcs.append(_arc(names, route, arc in compelled, *_look(names, layout, strengths, shares, of_which)))
+        arcs.append(_arc(names, route, lags > 0, arc in compelled, *_look(names, layout, strengths, shares, of_which)))
     boxes = [_box(box, labels[x], network.names[x], size) for x, box in layout.boxes.items()]
     legend = _legend(layout.height) if len(compelled) < len(layout.routes) else ""
     return _document(network, layout, [*arcs, *boxes], legend)
@@ -119,6 +122,7 @@ def _look(
 def _arc(
     arc: Names,
     route: tuple[Point, ...],
+    aside: bool,
     compelled: bool,
     width: float,
     opacity: float,
@@ -128,11 +132,16 @@ def _arc(
     parent, child = arc
     said = "" if compelled else "; could point the other way"
     x, y = route[-1]
-    shaft = _path((*route[:-1], (x, y - HEAD)))
     wide = 3.2 + width / 2
-    lines = f"M{_at((x - wide, y - HEAD))}L{_at((x, y))}L{_at((x + wide, y - HEAD))}"
+    if aside:
+        back = -HEAD if route[1][0] < x else HEAD
+        shaft = _aside(route, (x + back, y))
+        lines = f"M{_at((x + back, y - wide))}L{_at((x, y))}L{_at((x + back, y + wide))}"
+    else:
+        shaft = _path((*route[:-1], (x, y - HEAD)))
+        lines = f"M{_at((x - wide, y - HEAD))}L{_at((x, y))}L{_at((x + wide, y - HEAD))}"
     head = f'<path class="head" d="{lines}Z"/>' if compelled else f'<path class="open" d="{lines}"/>'
-    beside = _label(route, label) if label else ""
+    beside = _label(route[1:3] if aside else route, label) if label else ""
     return (
         f'<g class="arc{"" if compelled else " either"}" opacity="{opacity:.2f}">'
         f"<title>{escaped(parent)} → {escaped(child)}{said}{known}</title>"
@@ -150,8 +159,13 @@ def _path(route: tuple[Point, ...]) -> str:
     return "".join(parts)
 
 
+def _aside(route: tuple[Point, ...], end: Point) -> str:
+    """A curve between sides of boxes, which its two middle points pull."""
+    return f"M{_at(route[0])}C{_at(route[1])} {_at(route[2])} {_at(end)}"
+
+
 def _label(route: tuple[Point, ...], text: str) -> str:
-    """A text in the middle of the last curve."""
+    """A text in the middle of the last curve, or between two points."""
     (x, y), (end, bottom) = route[-2:]
     return f'<text x="{_number((x + end) / 2)}" y="{_number((y + bottom) / 2 + 3)}">{text}</text>'
 

@@ -96,7 +96,8 @@ def _subsets(x: int, constraints: Constraints) -> Iterator[tuple[int, ...]]:
 def _of_constant(x: int, given: _Given) -> ChildFamilies:
     """Those of a constant child: its parents cost their penalty."""
     dataset = given.dataset
-    n, arity, states = dataset.variables, int(dataset.arities[x]), dataset.arities.astype(float)
+    n, states = dataset.variables, dataset.arities.astype(float)
+    arity = 1 if x in dataset.given else int(dataset.arities[x])
     least = math.inf
     kept: list[tuple[tuple[int, ...], float]] = []
     for number, own in enumerate(_subsets(x, given.constraints)):  # the first is part of all

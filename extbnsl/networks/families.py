@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 from extbnsl.networks.arcs import costs_from
 from extbnsl.networks.kinds import FamilyFigures, Figures, figures_of
 from extbnsl.networks.network import Network
@@ -107,7 +108,9 @@ def figures_from(problem: "Data | LocalScores", claim: Claim) -> FamilyFigures:
 
 
 def network_cost(network: Network, problem: "Data | LocalScores", claim: Claim) -> NetworkCost:
-    """What a network of the variables of `problem`, in their order, costs by the score of a claim."""
+    """What a network of the variables of `problem`, in their order, costs by the score of a claim; InputError for an
+    arc that data in time rule out."""
+    _check_slices(network, problem)
     figures = figures_from(problem, claim)
     found = [figures(child, parents) for child, parents in enumerate(network.parents)]
     families = tuple(
@@ -118,6 +121,19 @@ def network_cost(network: Network, problem: "Data | LocalScores", claim: Claim) 
     whole = None if None in costs else math.fsum(cost for cost in costs if cost is not None)
     all_parameters = None if None in parameters else sum(one for one in parameters if one is not None)
     return NetworkCost(claim.score, whole, all_parameters, families)
+
+
+def _check_slices(network: Network, problem: "Data | LocalScores") -> None:
+    """Raise InputError for an arc into a column of the past, or within a time that has none."""
+    from extbnsl.data import Data
+
+    if not isinstance(problem, Data) or problem.slices is None:
+        return
+    ruled_out = problem.knowledge.ruling_out()
+    for arc in network.arcs():
+        parent, child = (network.names[v] for v in arc)
+        if (why := ruled_out(parent, child)) is not None:
+            raise InputError(f"The network has the arc from {parent!r} to {child!r}, but in time {why}.")
 
 
 def reasons(network: Network, claim: Claim, figures: FamilyFigures, x: int, y: int | None = None) -> list[Reason]:

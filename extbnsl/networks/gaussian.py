@@ -125,8 +125,10 @@ def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
 
 
 def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], price: float) -> float:
-    """What a family costs, in nats, if a parameter costs the price; infinity if too few records tell of it. O(N k^2)
-    for k parents."""
+    """What a family costs, in nats, if a parameter costs the price: nothing if the child is given; infinity if too few
+    records tell of it. O(N k^2) for k parents."""
+    if child in numbers.given:
+        return 0.0
     values, targets = _records(numbers, child, parents), numbers.targets
     if numbers.gaps and len(values) < len(parents) + OWN_PARAMETERS:
         return math.inf

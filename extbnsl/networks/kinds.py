@@ -44,7 +44,8 @@ def figures_of(data: Data, claim: Claim) -> Callable[[int, tuple[int, ...]], Fig
 
 
 def number_of_parameters(network: Network, data: Data, score: str) -> int:
-    """How many free parameters a network has by the score of this name; O(variables + arcs)."""
+    """How many free parameters a network has by the score of this name, those of variables that are given left out;
+    O(variables + arcs)."""
     return _PARAMETERS[model_of(data.kind, score)](network, data)
 
 
@@ -66,6 +67,8 @@ def _figures_of_numbers(numbers: Numbers, claim: Claim) -> Callable[[int, tuple[
     price = parameter_price(claim, numbers.records)
 
     def figures(child: int, parents: tuple[int, ...]) -> Figures:
+        if child in numbers.given:
+            return Figures(0.0, 0.0, 0)
         parameters = len(parents) + OWN_PARAMETERS
         if not is_regular(numbers, (*parents, child)):
             return Figures(math.inf, None, parameters)
@@ -108,12 +111,13 @@ def _priced(columns: _Fitted, price: float) -> Callable[[int, tuple[int, ...]], 
 
 
 def _parameters_of_states(network: Network, dataset: Dataset) -> int:
-    entries = entries_of_tables(network, dataset)
-    return sum(each - each // len(states) for each, states in zip(entries, dataset.states, strict=True))
+    entries = entries_of_tables(network, dataset)[: dataset.given.start]
+    return sum(each - each // len(states) for each, states in zip(entries, dataset.states, strict=False))
 
 
 def _parameters_of_numbers(network: Network, numbers: Numbers) -> int:
-    return sum(len(parents) + 2 for parents in network.parents)  # the intercept and the variance
+    own = network.parents[: numbers.given.start]
+    return sum(len(parents) + 2 for parents in own)  # the intercept and the variance
 
 
 def _parameters_of_both(network: Network, data: Mixed) -> int:

@@ -71,9 +71,14 @@ def entries_of_tables(network: Network, dataset: Dataset) -> list[int]:
 
 
 def log_likelihoods(
-    network: Network, training: Dataset, codes: NDArray[np.uint16], smoothing: float = 1.0
+    network: Network,
+    training: Dataset,
+    codes: NDArray[np.uint16],
+    smoothing: float = 1.0,
+    children: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
-    """The log-likelihood of each record (N, n) of `codes`, in nats: float64 (N,).
+    """The log-likelihood of each record (N, n) of `codes`, in nats: float64 (N,); of these children alone, given all
+    others, if some are named.
 
     The parameters are the posterior means given the M training records, with a prior of smoothing / (q r) for each of
     the q joint states of a family's parents and r of its child; with 0 the largest likelihood, and the same for all
@@ -81,8 +86,8 @@ def log_likelihoods(
     each family.
     """
     total = np.zeros(codes.shape[0])
-    for child, parents in enumerate(network.parents):
-        total += _of_family((*parents, child), training, codes, smoothing)
+    for child in range(len(network.parents)) if children is None else children:
+        total += _of_family((*network.parents[child], child), training, codes, smoothing)
     return total
 
 

@@ -29,8 +29,11 @@ def places_of(order: object) -> list[tuple[str, str]]:
     return [(f"order[{place}]", str(name)) for place, name in enumerate(order)]
 
 
-def positions(given: Sequence[tuple[str, str]], names: Sequence[str], source: str, data: str) -> tuple[int, ...]:
-    """The positions among `names`, those of `data`, of the names that are given, each with where it stands.
+def positions(
+    given: Sequence[tuple[str, str]], names: Sequence[str], source: str, data: str, first: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """The positions among `names`, those of `data`, of the names that are given, each with where it stands; before them
+    `first`, which come before all others wherever they are named, and need not be named.
 
     A name may be encoded in another way, or have other blanks, as in knowledge. Raises InputError, with that place, for
     a name that is unknown or repeated, and for names that `source` lacks.
@@ -46,8 +49,9 @@ def positions(given: Sequence[tuple[str, str]], names: Sequence[str], source: st
         if name in seen:
             raise InputError(f"{where}: {name!r} is there already, at {seen[name]}; name each variable once.")
         seen[name] = where
-    missing = [name for name in names if name not in seen]
+    early = [names[v] for v in first]
+    missing = [name for name in names if name not in seen and name not in early]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(f"{source} lacks {missing[0]!r}{more} of the variables of {data}; name each of them once.")
-    return tuple(index[name] for name in seen)
+    return (*first, *(index[name] for name in seen if name not in early))

@@ -133,7 +133,7 @@ def order(data: Any, order: Sequence[str], **options: Any) -> "Result":
         dataset = _problem_from(data, options)
         if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
-        places = positions(places_of(order), dataset.names, "order", dataset.source)
+        places = positions(places_of(order), dataset.names, "order", dataset.source, dataset.given)
         methods = made_of(OrderMethods, options)
         asked = Request(dataset, _claim_from(options), methods, made_of(Budgets, options))
         return finder(methods)(asked, places, observer=_observer_from(options))

@@ -34,7 +34,7 @@ Document = Mapping[str, Any]
 
 EMPTY = "without arcs"
 NOTEBOOK = (
-    *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices"),
+    *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices", "series"),
     *("network", "networks", "shares", "bootstrap"),
 )
 TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
@@ -118,8 +118,10 @@ def listed(document: Document) -> str:
 def claim_told(document: Document) -> str:
     """What was proved, in a sentence or two."""
     cost, lower = float(document["cost"]), float(document["lower_bound"])
-    most, n = document.get("max_parents"), len(document["variables"])
+    most, n, series = document.get("max_parents"), len(document["variables"]), document.get("time_series")
+    n //= 1 if series is None else series["lags"] + 1
     scope = f"No network over these {n:,} variables" if n > 1 else "No network over this one variable"
+    scope += "" if series is None else " and their past"
     scope += " that keeps to the knowledge" if document.get("knowledge") else ""
     scope += f", of at most {in_full(most, 'parent')} for each," if most is not None else ""
     bounds = f"{scope} costs less than {format_cost(lower, 3)} nats; this one costs {format_cost(cost, 3)}"
@@ -150,7 +152,8 @@ def network_drawn(document: Document, network: "Network", costs: Mapping[tuple[s
     shares, arcs = shares_by_name(document), [(network.names[p], network.names[x]) for p, x in network.arcs()]
     of_which = OF_FOUND if is_ranked(document) else OF_RESAMPLES
     drawn = {arc: shares.get(arc, 0.0) for arc in arcs} if shares else None
-    return network_svg(network, costs, drawn, of_which, class_knowledge_in(document, network))
+    lags = document["time_series"]["lags"] if "time_series" in document else 0
+    return network_svg(network, costs, drawn, of_which, class_knowledge_in(document, network), lags)
 
 
 def notebook_html(document: Document, network: "Network") -> str:
@@ -178,6 +181,7 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
     yield "knowledge", str(claim.knowledge) if claim.knowledge else ""
     yield "prices", ", ".join(_charged(claim))
+    yield "series", "" if (series := document.get("time_series")) is None else _series(series)
     arcs = sum(map(len, document["parents"].values()))
     sizes = [in_full(len(document["variables"]), "variable"), in_full(arcs, "arc")]
     parameters = document.get("stats", {}).get("parameters")
@@ -190,6 +194,15 @@ def _charged(claim: Claim) -> Iterator[str]:
         yield f"{claim.parent_cost:g} nats each"
     if claim.gamma:
         yield f"2 gamma ln n nats each of n variables, gamma {claim.gamma:g} (extended BIC)"
+
+
+def _series(series: Mapping[str, Any]) -> str:
+    """What the rows of a time series are made of."""
+    back = "the step before" if series["lags"] == 1 else f"the {series['lags']:,} steps before"
+    told = [f"each time of {series['time']!r} with {back}, in steps of {series['step']}"]
+    told += [in_full(series["units"], "unit") + f" of {series['unit']!r}"] if series["unit"] else []
+    told += [f"{in_full(series['rows'], 'row')}, {series['rows_left_out']:,} left out where times are missing"]
+    return "; ".join(told + ([] if series["instant"] else ["no arcs within a time"]))
 
 
 def _beside_empty(document: Document) -> str:

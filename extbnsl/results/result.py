@@ -205,7 +205,8 @@ class Result:
         dict
             Its keys are those of `docs/file-formats.md`.
         """
-        names, targets = self.network.names, None if self.dataset is None else self.dataset.targets
+        names, data = self.network.names, self.dataset
+        slices, targets = (None, None) if data is None else (data.slices, data.targets)
         return {
             "format_version": FORMAT_VERSION,
             "status": self.status,
@@ -215,6 +216,7 @@ class Result:
             **self.claim.document(),
             "sign": SIGN,
             "log_base": LOG_BASE,
+            **({} if slices is None else {"time_series": slices.document()}),
             "variables": list(names),
             "parents": self.network.parents_by_name(),
             "order": list(map(names.__getitem__, self.order)),

@@ -51,7 +51,12 @@ def _sum_mlogm(counts: NDArray[np.int64]) -> float:
 
 def cells_of(dataset: "Dataset | Mixed", child: int, parents: Sequence[int] = ()) -> Cells:
     """The counts of a family of variables of states, over the records that are its. O(N parents), or O(N log N) for
-    very many joint states."""
+    very many joint states.
+
+    A child that is given has one state: by each score it costs nothing.
+    """
+    if child in dataset.given:
+        return Cells(np.array([[dataset.records]]), 1, 1.0)
     arity, counted = len(dataset.states[child]), dataset.counted(child, parents)
     own = _column(dataset, child, counted)
     if parents:

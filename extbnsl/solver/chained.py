@@ -27,7 +27,6 @@ from extbnsl.bounds.multipliers import families_of
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.parents.explored.explore import Exploration, Explored
 from extbnsl.parents.explored.families import FamilyList, varsets_of
-from extbnsl.scores.score import penalty_of
 
 ROUNDING = 1e-9  # of sums of m ln m, per nat
 STEPS = 40  # of a golden section search
@@ -36,10 +35,19 @@ WIDEST = 400  # variables: an ascent takes 4 s for 800 of them
 
 
 def joint_misfit(dataset: Dataset) -> float:
-    """N H(all variables), in nats, less what rounding may add: no network has less misfit. O(n N log N)."""
-    _, weights = distinct_rows(dataset.codes)
+    """N H(all variables), given those that are given, in nats, less what rounding may add: no network has less misfit.
+    O(n N log N)."""
     most = dataset.records * math.log(dataset.records)
-    return max(0.0, most - float((weights * np.log(weights)).sum()) - ROUNDING * most)
+    own = _entropy(dataset.codes, most) - _entropy(dataset.codes[:, dataset.given], most)
+    return max(0.0, own - ROUNDING * most)
+
+
+def _entropy(codes: NDArray[np.uint16], most: float) -> float:
+    """N H of columns (N, n) together; most: N ln N."""
+    if codes.shape[1] == 0:
+        return 0.0
+    _, weights = distinct_rows(codes)
+    return most - float((weights * np.log(weights)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +67,7 @@ class Choices:
 def choices_of(own: Explored, floor: float, least: float, problem: Exploration) -> Choices:
     """The choices of a child of which an exploration or counting knows so much. floor: what all others leave of it, and
     the penalty of no parents, less what arcs may save; least: what any family of it costs, both at least."""
-    families, price = own.families, penalty_of(problem.parameter, int(problem.data.arities[own.child]), 1.0)
+    families, price = own.families, problem.of_no_parents(own.child)
     configurations = np.ones(families.families)
     some = np.flatnonzero(np.diff(families.starts))
     if some.size:

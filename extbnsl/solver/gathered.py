@@ -262,7 +262,7 @@ def _joint(dataset: Data, setting: Exploration, run: ApproximateRun) -> float:
     if FLOOR_SECONDS * dataset.records * dataset.variables <= FLOORS * Deadline(standing.times.end).remaining():
         with run.workers(standing.times.latest) as workers, contextlib.suppress(Stopped):
             joint = workers.run(joint_misfit, dataset)
-    prices = [penalty_of(setting.parameter, arity, 1.0) for arity in setting.data.arities.tolist()]
+    prices = map(setting.of_no_parents, range(dataset.variables))
     standing.lower_bound = max(standing.lower_bound, math.fsum([joint, *prices, *-setting.saved]))
     return joint
 

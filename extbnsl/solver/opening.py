@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from extbnsl.core.claims import NO_WORKERS, TIME_LIMIT, Claim
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Data
 from extbnsl.files.arrays import StoredFile, load_compression
 from extbnsl.files.manifest import SOLVE, RunState, Spent, believed, recover
@@ -32,12 +33,24 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Checkpoints[Any])
 
 
+def knowledge_on(problem: Data | LocalScores, claim: Claim) -> Knowledge:
+    """The knowledge of a claim by names of variables, with what the data and the score say themselves of networks."""
+    own = claim.knowledge.over(problem.names)
+    if not isinstance(problem, Data) or kind_of(claim.score) != problem.kind:
+        return own
+    if more := problem.knowledge:
+        own.check()  # joining leaves out what is said twice
+        own = own.joined(more)
+    return score_named(claim.score).implied(own, problem)
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked of a run.
 
     problem: data, or local scores of any kind.
-    claim, methods: among which networks, and how: options. From here on the claim names variables, and no patterns.
+    claim, methods: among which networks, and how: options. From here on the claim names variables, and no patterns, and
+    has what the data and the score say of networks themselves.
     budgets, place: within which, and where.
     scope: which networks or how many resamples, for the kinds that have one: options.
     kind: of manifest.KINDS, as the question says that is asked.
@@ -52,9 +65,7 @@ class Request:
     kind: str = SOLVE
 
     def __post_init__(self) -> None:
-        knowledge = self.claim.knowledge.over(self.problem.names)
-        if isinstance(self.problem, Data) and kind_of(self.claim.score) == self.problem.kind:
-            knowledge = score_named(self.claim.score).implied(knowledge, self.problem)
+        knowledge = knowledge_on(self.problem, self.claim)
         object.__setattr__(self, "claim", replace(self.claim, knowledge=knowledge))
 
     def check(self) -> None:

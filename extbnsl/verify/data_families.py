@@ -65,6 +65,7 @@ from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.rescoring import (
     MOST_STATES,
     Scored,
+    first_of_past,
     log_regret,
     log_regrets_by_states,
     misfits_given_others,
@@ -179,7 +180,10 @@ class _Data(FamilySource):
         return not self.spares or self.dataset.arities[variable] > 1
 
     def is_settled(self, child: int) -> bool:
-        """Whether more parents only cost more, or nothing: there is one state, and no misfit, whatever they are."""
+        """Whether more parents only cost more, or nothing: there is one state, and no misfit, whatever they are; or it
+        is of the past, which has none."""
+        if child >= first_of_past(self.dataset):
+            return True
         constant = self.dataset.arities[child] == 1 or (self.kind < set_frames.FIXED and not self.codes[child].any())
         return constant and self.leads[child] == 0.0
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
+from extbnsl.data import Data
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.rescoring import first_of_past
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,22 @@ class Demands:
         place = {v: at for at, v in enumerate(order)}
         before = (frozenset(p for p in own if place[p] < place[child]) for child, own in enumerate(self.may))
         return replace(self, may=tuple(before))
+
+
+def demands_on(problem: Data | LocalScores, max_parents: int | None, knowledge: Knowledge) -> Demands:
+    """The demands of a claim about a problem: in a time series the past has no parents, and the present has parents in
+    the past alone where its data say so. Raises InputError as `demands_of`, and if it requires other arcs."""
+    demands, first, n = demands_of(problem.names, max_parents, knowledge), first_of_past(problem), len(problem.names)
+    if first == n:
+        return demands
+    alone = not isinstance(problem, LocalScores) and problem.slices is not None and not problem.slices.instant
+    past = frozenset(range(first, n))
+    present = (own & past if alone else own for own in demands.may[:first])
+    may = (*present, *[frozenset[int]()] * len(past))
+    for name, must, own in zip(problem.names, demands.must, may, strict=True):
+        if not must <= own:
+            raise InputError(f"The knowledge of the result demands a parent of {name!r} that it cannot have in time.")
+    return replace(demands, may=may)
 
 
 def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Demands:

@@ -25,7 +25,7 @@ from extbnsl.core.errors import VerificationError
 from extbnsl.data import Data
 from extbnsl.kernels.varsets import members
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.demands import demands_of
+from extbnsl.verify.demands import demands_on
 from extbnsl.verify.document import ClaimedResult, is_share
 from extbnsl.verify.rescoring import Scored, family_cost
 
@@ -128,7 +128,7 @@ class Listed:
     def __init__(self, claim: ClaimedResult, problem: Data | LocalScores) -> None:
         self.claim, self.problem = claim, problem
         self.told = told_by_targets(problem)
-        self.demands = demands_of(claim.variables, claim.max_parents, claim.knowledge)
+        self.demands = demands_on(problem, claim.max_parents, claim.knowledge)
         self.families: list[dict[tuple[str, ...], Family]] = [{} for _ in claim.variables]
         self.seen = 0  # how many there were, networks or not
         # Of each network, as claimed.

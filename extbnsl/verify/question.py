@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from extbnsl.core.claims import ALIASES
-from extbnsl.core.knowledge import Knowledge
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.verify.document import Asked, ClaimedResult, Networks, Thing, read_asked, value_of
 
 SHORT = 12  # characters of a digest that tells two values apart for people
@@ -17,6 +17,7 @@ OUTCOME = ("status", "order-optimal")  # what came of it
 DATA_PARTS = (
     *("header", "delimiter", "skip-lines", "comment", "missing", "na", "decimal", "thousands", "unit"),
     *("below-detection", "columns", "drop", "discrete", "discretise", "states", "targets"),
+    *("time-column", "lags", "unit-column", "instant"),
 )
 EVERY = "data-options"  # all of these together
 KEYS = (
@@ -96,13 +97,15 @@ def question_of(
     return Question(claim, records, data_options, asked, resamples)
 
 
-def unmet(question: Question, demanded: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each of some demands, values by KEYS, that a question is not as. InputError if one demands
-    knowledge of variables that there are not."""
+def unmet(question: Question, demanded: Mapping[str, Any], of_data: Knowledge = NOTHING) -> Iterator[str]:
+    """A sentence for each of some demands, values by KEYS, that a question is not as. of_data: what the data say of
+    networks themselves, which joins the knowledge that is demanded. InputError if one demands knowledge of variables
+    that there are not."""
     parts = question.parts()
     for key, wanted in demanded.items():
-        if isinstance(wanted, Knowledge):
-            wanted = wanted.over(question.claim.variables)  # the claim has no patterns
+        if key == "knowledge":
+            own = (wanted or NOTHING).over(question.claim.variables)  # the claim has no patterns
+            wanted = (own.joined(of_data) if of_data else own) or None
         if not _same(key, parts[key], wanted):
             yield f"{key}: {shown(wanted)} was demanded, but the result says {shown(parts[key])}."
 

@@ -70,7 +70,14 @@ from extbnsl.verify.families import (
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_search import RegressionChild, new_regression_frames, search_regressions, triangulate
-from extbnsl.verify.rescoring import SINGULAR, Scored, cost_of_any, least_shares, parameter_cost
+from extbnsl.verify.rescoring import (
+    SINGULAR,
+    Scored,
+    cost_of_any,
+    first_of_past,
+    least_shares,
+    parameter_cost,
+)
 
 ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance
@@ -213,6 +220,8 @@ def triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[np
 def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
     numbers, demands = problem.numbers, problem.demands
+    if child >= first_of_past(numbers):
+        return RecountedFamilies(np.zeros((1, words(numbers.variables)), np.uint64), np.zeros(1))
     n, base = numbers.variables, sorted(demands.must[child])
     candidates = np.array(sorted(demands.may[child] - demands.must[child]), np.int64)
     # those that tell most of the child beside all others come first: without them much is left

@@ -102,8 +102,10 @@ def parameter_cost(claim: Scored, records: int) -> float:
 def scored_cost(
     problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored, priced: int | None = None
 ) -> float:
-    """The same without what arcs cost besides. priced: by how many records a parameter is priced, if not by those of
-    the problem."""
+    """The same without what arcs cost besides: nothing if the child is of the past. priced: by how many records a
+    parameter is priced, if not by those of the problem."""
+    if child >= first_of_past(problem):
+        return 0.0
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
     records, times = priced or problem.records, 1.0
@@ -172,6 +174,13 @@ def _complete(data: Data, family: Sequence[int]) -> Data:
         names = ", ".join(repr(data.names[v]) for v in family)
         raise VerificationError(f"No record has a value of each of {names}: nothing tells what that family costs.")
     return data.taken(np.flatnonzero(has))
+
+
+def first_of_past(problem: Data | LocalScores) -> int:
+    """The first of the variables that a time series has from earlier times, which are the last ones: as many for each
+    lag as there are of the present. The number of variables if there are none."""
+    n, slices = len(problem.names), None if isinstance(problem, LocalScores) else problem.slices
+    return n if slices is None else n // (slices.lags + 1)
 
 
 def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -377,7 +386,7 @@ def least_cost(problem: Data | LocalScores, claim: Scored, workers: Workers) -> 
     left = [
         cost
         for children, own in records_of_children(problem)
-        for cost in _LEFT[own.kind](own, children, claim, records, workers)
+        for cost in _LEFT[own.kind](own, [v for v in children if v < first_of_past(own)], claim, records, workers)
     ]
     return math.fsum(left) - saved
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from extbnsl.core.claims import OPTIMAL, tolerance
 from extbnsl.core.events import Observer, StageAdvanced, ignore
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import CertifiedComponent, TooMuch, ceil_units, nats_of
 from extbnsl.verify.certificate_reader import read_certificate
-from extbnsl.verify.demands import demands_of
+from extbnsl.verify.demands import demands_on
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import SOLVER_ERROR, FamilySource
 from extbnsl.verify.others import Others, check_others
@@ -76,7 +77,8 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
     records = problem.records if isinstance(problem, Data) else None
     question = question_of(document, claim, records, given.data_options)
     verdict = verify(document, problem)
-    stated = Statement(question, (*unmet(question, given.demanded), *verdict.findings), verdict.cost)
+    of_data = problem.knowledge if isinstance(problem, Data) else NOTHING
+    stated = Statement(question, (*unmet(question, given.demanded, of_data), *verdict.findings), verdict.cost)
     if stated.findings:
         return stated
     if question.asked is not None:
@@ -143,7 +145,7 @@ def verify_optimality(
     names = problem.names
     components = read_certificate(document["certificate"], names).components
     try:
-        demands = demands_of(names, claim.max_parents, claim.knowledge)
+        demands = demands_on(problem, claim.max_parents, claim.knowledge)
         source = family_source(problem, claim, demands, workers)
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
@@ -200,7 +202,7 @@ def verify_order(
         observer(StageAdvanced("verify", counted, len(names), "variables", detail="looking for cheaper parents"))
 
     network = Network.from_names(names, claim.parents)
-    demands = demands_of(names, claim.max_parents, claim.knowledge).under([names.index(name) for name in claim.order])
+    demands = demands_on(problem, claim.max_parents, claim.knowledge).under([names.index(name) for name in claim.order])
     costs = family_costs(problem, network, claim)
     dear = {child: ceil_units(cost) for child, cost in enumerate(costs)}
     try:

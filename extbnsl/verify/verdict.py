@@ -13,7 +13,7 @@ from extbnsl.core.figures import in_full
 from extbnsl.data import Data
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.demands import demands_of
+from extbnsl.verify.demands import demands_on
 from extbnsl.verify.document import ClaimedResult, check_format, read_claims
 from extbnsl.verify.rescoring import KNOWN, OF_KINDS, PARAMETER_COSTS, WITH_ESS, family_costs
 
@@ -50,7 +50,7 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     network = _network(claim, problem.names, source, findings)
     if network is None:
         return Verdict(tuple(findings), math.nan)
-    findings += _structure_findings(claim, network)
+    findings += _structure_findings(claim, network, problem)
     try:
         costs = family_costs(problem, network, claim)
     except VerificationError as error:
@@ -110,8 +110,8 @@ def _network(claim: ClaimedResult, names: tuple[str, ...], source: str, findings
     return None
 
 
-def _structure_findings(claim: ClaimedResult, network: Network) -> list[str]:
-    """Findings about cycles, the order, the parent limit and the knowledge."""
+def _structure_findings(claim: ClaimedResult, network: Network, problem: Data | LocalScores) -> list[str]:
+    """Findings about cycles, the order, the parent limit, the knowledge, and arcs against time."""
     findings = []
     try:
         network.order()
@@ -124,7 +124,7 @@ def _structure_findings(claim: ClaimedResult, network: Network) -> list[str]:
         arcs = ((network.names[p], network.names[c]) for p, c in network.arcs())
         if late := next(((p, c) for p, c in arcs if place[p] > place[c]), None):
             findings.append(f"In the order of the result {late[0]!r} comes after its child {late[1]!r}.")
-    demands = demands_of(network.names, claim.max_parents, claim.knowledge)
+    demands = demands_on(problem, claim.max_parents, claim.knowledge)
     faults = (demands.fault(network.names, child, parents) for child, parents in enumerate(network.parents))
     return [*findings, *(f"The {fault}." for fault in faults if fault)]
 

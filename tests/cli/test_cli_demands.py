@@ -152,5 +152,5 @@ def test_every_key_can_be_demanded():
     for key in KEYS:
         assert demanded([f"{key}=none"]) == {key: None}
     texts = set(KEYS) - {*CHOICES, *KINDS, "knowledge"}
-    assert {*DATA_PARTS, "weights", "digest"} - {"header", "missing"} == texts
+    assert {*DATA_PARTS, "weights", "digest"} - {"header", "missing", "lags", "instant"} == texts
     assert all(demanded([f"{key}=x"]) == {key: "x"} for key in texts)

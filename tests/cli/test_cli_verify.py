@@ -280,6 +280,7 @@ def test_numbers_whose_rounding_is_coarse(capsys):
     assert told is not None, out
 
 
+SERIES = "t,u,a\n" + "".join(f"{t},{t % 4 // 2},{t * t % 3 % 2}\n" for t in range(30))
 DATA = {
     "header": ("0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--no-header"]),
     "delimiter": ("a;b;c\n" + "0;1;0\n1;1;0\n1;0,5;1\n0;1;1\n" * 5, ["--delimiter", ";"]),
@@ -299,6 +300,10 @@ DATA = {
     "records": ("a,b,c\n" + "0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--records", "7"]),
     "weights": ("a,b,w\n" + "0,1,3\n1,1,0\n1,0,2\n0,0,9\n", ["--weights", "w"]),
     "targets": ("a,b,t\n" + "0,1,\n1,1,a\n1,0,b\n0,0,\n" * 5, ["--targets", "t"]),
+    "time_column": (SERIES, ["--time-column", "t"]),
+    "lags": (SERIES, ["--time-column", "t", "--lags", "2"]),
+    "unit_column": (SERIES, ["--time-column", "t", "--unit-column", "u"]),
+    "instant": (SERIES, ["--time-column", "t", "--no-instant"]),
 }
 
 

@@ -18,7 +18,7 @@ def drawn(monkeypatch):
     """What is asked of the drawing, for which a stand-in is there."""
     asked = []
 
-    def network_svg(network, strengths, shares, of_which, knowledge):
+    def network_svg(network, strengths, shares, of_which, knowledge, lags):
         asked.append((network, strengths, shares, knowledge))
         return "<svg><title>drawn</title></svg>"
 

@@ -46,8 +46,8 @@ class Standardised:
     factor (n, r) float64: row v is column v of F, where F^T F is the correlation matrix; r: n, or the records if they
     are fewer. log_deviation (n,): ln of the standard deviation of each column in the units of the data. unexplained
     (n,): the share of the variance of each that all others of a regular set leave, at least. largest: no regular set
-    has more members. collinear: sets of columns that determine each other, some of them; none where all columns
-    together are regular.
+    has more members. given: the variables that are given, which cost nothing. collinear: sets of columns that determine
+    each other, some of them; none where all columns together are regular.
     """
 
     source: str
@@ -57,6 +57,7 @@ class Standardised:
     log_deviation: NDArray[np.float64]
     unexplained: NDArray[np.float64]
     largest: int
+    given: range
     collinear: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -81,13 +82,17 @@ class Standardised:
     def least_costs(self, price: float) -> NDArray[np.float64]:
         """What a family of each costs at least, in nats, if a parameter costs the price: what all others leave, without
         what these cost; (n,)."""
-        return self.own + self.least + OWN_PARAMETERS * price - self.rounding
+        least = self.own + self.least + OWN_PARAMETERS * price - self.rounding
+        least[self.given] = 0.0
+        return least
 
     def costs(
         self, child: int, varsets: NDArray[np.uint64], price: float, halt: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float64]:
         """What families of a child cost, in nats, if a parameter costs the price, infinity where they are singular:
         (m,) float64. O(n k^2) each, of k parents. halt: see `Workers`."""
+        if child in self.given:
+            return np.zeros(len(varsets))
         shares, varsets = np.ones(len(varsets)), np.ascontiguousarray(varsets)
         halt = unhalted() if halt is None else halt
         unexplained(child, varsets, self.factor, halt, shares)
@@ -195,6 +200,7 @@ def _standardised(numbers: Numbers, values: NDArray[np.float64], which: str) -> 
         log_deviation=np.log(largest) + np.log(deviation),
         unexplained=shares,
         largest=most,
+        given=numbers.given,
         collinear=collinear,
     )
 
@@ -311,6 +317,10 @@ class Measured(LatticeSource):
     def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
         own = self.columns[child]
         return problem if own is self.columns[0] else replace(problem, table=_moments(own))
+
+    @property
+    def bounds_alone(self) -> bool:
+        return self.data.alike and not self.columns[0].collinear
 
     def limit(self, problem: CountingProblem, x: int) -> int:
         """d parents more than those that must be cost d steps more than these alone, and save no more than what these

@@ -97,10 +97,14 @@ Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: paren
 @dataclass(frozen=True)
 class Group:
     """Children that are counted together, and parents that all of them must have, which are then part of every varset;
-    as variables of the data set."""
+    as variables of the data set.
+
+    alone: whether all that the children may have as parents is given, so that the cheapest family of each is enough.
+    """
 
     parents: tuple[int, ...]
     children: tuple[int, ...]
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,8 +221,14 @@ class LatticeSource(Source):
             limits[x] = self.limit(problem, x)
         return replace(problem, limits=limits)
 
-    def groups(self, problem: CountingProblem) -> tuple[Group, ...]:
-        """The children of a problem in the groups in which they are counted, most of them in the first.
+    @property
+    def bounds_alone(self) -> bool:
+        """Whether the search for a child by itself has bounds by this claim and these data (see `alone`)."""
+        return False
+
+    def groups(self, problem: CountingProblem, cheapest: bool = False) -> tuple[Group, ...]:
+        """The children of a problem in the groups in which they are counted, most of them in the first. cheapest:
+        whether of children that are alone the cheapest family is enough; they come last then.
 
         In one lattice they share what is counted: a child that must have parents needs varsets there that are mostly
         needed by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to
@@ -226,7 +236,11 @@ class LatticeSource(Source):
         (`shares`), it is counted apart from those, with all that must have the same parents, in a lattice
         divided by these. Children that count other records share no lattice.
         """
-        return tuple(group for children in self.alike() for group in self._groups(problem, children))
+        classes = self.alike()
+        alone = self.alone() if cheapest else ()
+        others = [tuple(child for child in own if child not in (*alone, *self.data.given)) for own in classes]
+        counted = (group for children in others if children for group in self._groups(problem, children))
+        return (*counted, *((Group((), alone, True),) if alone else ()))
 
     def _groups(self, problem: CountingProblem, everyone: tuple[int, ...]) -> tuple[Group, ...]:
         """The groups of children that count the same records."""
@@ -244,6 +258,16 @@ class LatticeSource(Source):
         first = (Group((), tuple(together)),) if together else ()
         by_size = sorted(apart, key=lambda must: (len(must), must))
         return first + tuple(Group(must, tuple(apart[must])) for must in by_size)
+
+    def alone(self) -> tuple[int, ...]:
+        """The children that need no parents, and may have such alone as are given, if a search for each by itself has
+        bounds."""
+        if not self.bounds_alone:
+            return ()
+        allowed, required = self.constraints.allowed[:, self.order], self.constraints.required[:, self.order]
+        own = np.ones(self.order.size, np.bool_)
+        own &= ~allowed[: self.data.given.start].any(axis=0) & ~required.any(axis=0)
+        return tuple(child for child in self.order[own].tolist() if child not in self.data.given)
 
     def shares(self, x: int, problem: CountingProblem) -> bool:
         """Whether a child that must have parents is in the lattice of all, which is that of the problem.

@@ -26,6 +26,9 @@ from extbnsl.scores.formula import Formula
 from extbnsl.scores.known import COLUMNS, Known, check_kind, model_of, score_of
 from extbnsl.scores.score import ParameterScore, most_parents
 
+MOST_COUNTED = (1 << 16) - 1  # records, of which a search for a child by itself has counters
+MOST_LANES = 1 << 25  # records times variables, for the same
+
 
 @dataclass(frozen=True)
 class Counted(LatticeSource):
@@ -49,6 +52,7 @@ class Counted(LatticeSource):
         if self.order.size:
             with contextlib.suppress(Stopped):
                 floors[self.order] = self.with_floors(self.problem(0.0), workers).floors
+        floors[self.data.given] = 0.0
         return [self.score.least(cells_of(self.data, child), floor) for child, floor in enumerate(floors.tolist())]
 
     def problem(self, slack: float) -> CountingProblem:
@@ -87,6 +91,11 @@ class Counted(LatticeSource):
             return problem
         table = self._table(self.data.codes[targets.left(child)])
         return replace(problem, table=table, form=self._form(table, problem.limits))
+
+    @property
+    def bounds_alone(self) -> bool:
+        few = self.data.records <= MOST_COUNTED and self.data.records * self.data.variables <= MOST_LANES
+        return few and self.data.alike and isinstance(self.score, ParameterScore)
 
     def limit(self, problem: CountingProblem, x: int) -> int:
         child = int(self.order[x])

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
 from extbnsl.core.errors import BudgetError
-from extbnsl.core.events import Warned
+from extbnsl.core.events import StageAdvanced, Warned
+from extbnsl.core.figures import in_full
 from extbnsl.data import Data
 from extbnsl.kernels.varsets import as_varsets, renumber, sizes
 from extbnsl.machine.workers import Stopped, Workers, unhalted
@@ -97,7 +98,7 @@ def surviving_families(
     is so of variables of one declared state.
     """
     source = source_of(data, claim, constraints)
-    if isinstance(source, LatticeSource):
+    if isinstance(source, LatticeSource) and not (slack <= 0.0 and source.alone()):
         source = by_child(source) or source
     if source.order.size == 0:
         return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
@@ -105,7 +106,7 @@ def surviving_families(
         return surviving_one_by_one(source, means, begun, on_progress, slack)
     assert isinstance(source, LatticeSource), "there are no others"
     problem = source.problem(source.widened(slack))
-    counting = _Counting(source, source.groups(problem), means, on_progress, networks)
+    counting = _Counting(source, source.groups(problem, slack <= 0.0), means, on_progress, networks)
     found = begun or start_enumeration(source.order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
@@ -152,12 +153,40 @@ class _Counting:
             group = self.groups[number]
             own = self.source.for_group(problem, group)
             own = self.source.with_limits(own, self.means.workers)
-            found = self._of_group(own, found, by_level)
+            found = self._of_those_alone(own, group, found) if group.alone else self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
             found = replace(found, complete_to=-1, done=False, group=number + 1)
             by_level = True
         return found
+
+    def _of_those_alone(self, problem: CountingProblem, group: Group, found: Enumeration) -> Enumeration:
+        """The cheapest families of children that are alone, one child after the other; `parts` of them are done."""
+        from extbnsl.parents.exhaustive.alone import cheapest_family
+
+        workers, total = self.means.workers, len(group.children)
+        places = np.flatnonzero(np.isin(self.source.order, group.children)).tolist()
+        detail = f"the best parents of {in_full(total, 'variable')}, each by itself"
+
+        def steps(found: Enumeration) -> Iterator[Enumeration]:
+            tasks = ((x, problem, workers.halt) for x in places[found.parts :])
+            results = workers.spread(cheapest_family, tasks, 4 * workers.threads)
+            for x, ((parents, costs), counted) in zip(places[found.parts :], results, strict=True):
+                families = [*found.parents], [*found.costs]
+                families[0][x], families[1][x] = self.means.shelf.put(parents), self.means.shelf.put(costs)
+                found = replace(
+                    found,
+                    parents=tuple(families[0]),
+                    costs=tuple(families[1]),
+                    varsets=found.varsets + counted,
+                    families=found.families + costs.size,
+                    parts=found.parts + 1,
+                )
+                self.means.observer(StageAdvanced("scores", found.parts, total, "variables", detail=detail))
+                yield found
+            yield replace(found, complete_to=max(0, found.complete_to), parts=0, done=True)
+
+        return last_known(steps(found), found, self.on_progress)
 
     def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families of a group: by the shared table of joint entropies, determinants or figures, while the shelf has
@@ -200,6 +229,8 @@ class _Counting:
         least = np.full(problem.limits.size, math.inf)
         if found.done:
             return least
+        if self.groups[found.group].alone:
+            return self._unjudged_alone(problem, found)
         own = self.source.for_group(problem, self.groups[found.group])
         children = own.limits >= 0
         least[children] = _least_unjudged(own, found)[children]
@@ -211,6 +242,14 @@ class _Counting:
             if child in later or unborn:  # the level tells nothing of its parent sets
                 must = self.source.constraints.parents_required(child)
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
+        return least
+
+    def _unjudged_alone(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
+        """The same where all but children that are alone are judged, and some of these."""
+        least = np.full(problem.limits.size, math.inf)
+        children = np.flatnonzero(np.isin(self.source.order, self.groups[found.group].children))
+        for x in children[found.parts :].tolist():
+            least[x] = self.source.at_least(int(self.source.order[x]), (), float(problem.floors[x]))
         return least
 
 

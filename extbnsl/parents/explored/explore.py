@@ -76,16 +76,18 @@ class Effort:
 class Exploration:
     """What is explored: the records, by one of the SELECTIONS, with parent sets that the constraints allow; parameter:
     what a free parameter costs in nats, of continuous variables what no parents cost; first: the share of a child's
-    effort in which sets of up to SMALL come by size. exact: of continuous variables what families cost again by a
-    factor of the data, as rounding of determinants grows with how well variables determine each other. charges: what
-    arcs cost besides, of which an exploration looks at what each does, of continuous variables alone; saved (n,): what
-    those of a family save at most (`parents.charged.most_saved`)."""
+    effort in which sets of up to SMALL come by size; given: the variables that are given, which cost nothing. exact: of
+    continuous variables what families cost again by a factor of the data, as rounding of determinants grows with how
+    well variables determine each other. charges: what arcs cost besides, of which an exploration looks at what each
+    does, of continuous variables alone; saved (n,): what those of a family save at most
+    (`parents.charged.most_saved`)."""
 
     data: Columns
     selection: str
     parameter: float
     constraints: Constraints
     first: float
+    given: range
     exact: Standardised | None
     charges: Charges
     saved: NDArray[np.float64]
@@ -98,11 +100,17 @@ class Exploration:
     def costed(self, child: int, members: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
         """What families of a child cost, (m,), with parents `members` (m, d), NONE beyond, that cost so much here;
         infinity where they are not allowed."""
+        if child in self.given:
+            return np.zeros(len(members))
         if self.exact is None and not self.charges:
             return costs
         varsets = packed(members, self.data.variables)
         own = costs if self.exact is None else self.exact.costs(child, varsets, self.price)
         return own + self.charges.costs(child, varsets) if self.charges else own
+
+    def of_no_parents(self, child: int) -> float:
+        """The penalty of a child without parents, in nats."""
+        return 0.0 if child in self.given else penalty_of(self.parameter, int(self.data.arities[child]), 1.0)
 
     def most(self, child: int) -> int:
         """The most parents that a child may have beside those that it must have."""
@@ -159,7 +167,7 @@ def exploration(
     constraints = constraints_of(claim, dataset.names)
     columns, parameter, exact = _COLUMNS[dataset.kind](dataset, claim, constraints)
     charges, saved = charges_of(claim, dataset.names), most_saved(claim, dataset.names)
-    return Exploration(columns, selection, parameter, constraints, first, exact, charges, saved)
+    return Exploration(columns, selection, parameter, constraints, first, dataset.given, exact, charges, saved)
 
 
 Explorable = tuple[Columns, float, Standardised | None]  # as an Exploration has them

@@ -61,7 +61,8 @@ class Reader:
 
     def new(self, X: Any, unseen: int | None) -> Given:
         """New records in those of the columns of `fit` that they have, in their order, without the column `unseen`."""
-        return records_of(X).in_order(self.names, self.who, None if unseen is None else self.names[unseen])
+        data = X if isinstance(X, Given) else records_of(X)
+        return data.in_order(self.names, self.who, None if unseen is None else self.names[unseen])
 
     def position(self, target: Any) -> int:
         """The place of the column that is called so; InputError if there is none."""
@@ -202,14 +203,19 @@ def _of_states(
     raw = dataset
     if options["discretise"] is not None:
         as_it_is = DataOptions(**dict(options) | {"discretise": None, "discrete": "all"})
-        raw = next(data.parts()).made(prepare, as_it_is)
+        first = next(data.parts()) if dataset.slices is None else data  # of a part rows come in another order
+        raw = first.made(prepare, as_it_is)
     return StateAnswers(network, dataset, raw, values_read(data, dataset), reader)
 
 
 def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:
     """The values of each variable as they were in X, in the order of its states."""
-    values = (as_they_were(*pair) for pair in zip(dataset.states, map(kind_of, data.columns), strict=True))
-    return dict(zip(dataset.names, values, strict=True))
+    kinds = dict(zip(data.names, map(kind_of, data.columns), strict=True))
+    present = dataset.names[: dataset.given.start]
+    return {
+        name: as_they_were(states, kinds[present[j % len(present)]])
+        for j, (name, states) in enumerate(zip(dataset.names, dataset.states, strict=True))
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,12 +228,12 @@ class NumberAnswers(Answers):
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-density of what is observed of each record in X."""
-        values, lacking = self._values(X)
+        values, lacking = self.read(X)
         return _finite(log_densities_observed(self.network, self.fitted, values, lacking))
 
     def predict(self, X: Any, target: int) -> NDArray[np.float64]:
         """The mean of the variable `target` given what is observed of each record of X."""
-        values, lacking = self._values(X, target)
+        values, lacking = self.read(X, target)
         found = np.zeros(len(values))
         for observed, rows in _decisive(self.network, target, by_observed(lacking)):
             found[rows] = conditioned(self.network, self.fitted, values[rows], [target], observed)[0][:, 0]
@@ -237,7 +243,7 @@ class NumberAnswers(Answers):
         """So many records drawn from the network, as X was."""
         return self.reader.returned(list(gaussian.sampled(self.network, self.fitted, records, random).T))
 
-    def _values(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def read(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
         `unseen`."""
         data = self.reader.new(X, unseen)

@@ -30,13 +30,15 @@ from extbnsl.python.estimator.answers import (
     records_of,
 )
 from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
+from extbnsl.python.estimator.series import SeriesAnswers
 from extbnsl.scores.known import kind_of, model_of
 
 if TYPE_CHECKING:
     from extbnsl.results.result import Result
 
 
-TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise", "states")}  # of the columns of X
+IN_TIME = ("time_column", "lags", "unit_column", "instant")
+TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise", "states", *IN_TIME)}  # X
 LEARNING = without(QUESTION, "score") | without(BUDGETS, "hands") | without(PLACE, "compress") | SEED
 
 
@@ -57,6 +59,10 @@ class BayesianNetworkLearner:
 
     New records may lack values (NaN, None, or texts that stand for none), and a data frame whole columns: the answers
     are given what is there, and what is missing is summed out, exactly; unless `missing` makes a state of it.
+
+    With `time_column` X is a time series, as for `learn`. `predict` and `predict_proba` then tell of the time one step
+    after each record, and `score_samples` of its own time given those before; NaN, or None, of records before which
+    times are missing. `sample` raises UnusableError: a network of slices does not tell how a series begins.
 
     Parameters
     ----------
@@ -154,8 +160,8 @@ class BayesianNetworkLearner:
     def states_(self) -> dict[str, NDArray[Any]]:
         self._fitted("states_")
         self._need_states("states_")
-        assert isinstance(self._answers, StateAnswers | ConditionalAnswers)
-        return dict(self._answers.values)
+        assert isinstance(self._of_rows, StateAnswers | ConditionalAnswers)
+        return dict(self._of_rows.values)
 
     @property
     def causal_graph_(self) -> Any:
@@ -171,7 +177,7 @@ class BayesianNetworkLearner:
         matrix = np.zeros((len(network.names),) * 2, np.int64)
         for parent, child in network.arcs():
             matrix[parent, child] = 1
-        if not self._answers.reader.framed:
+        if not self._of_rows.reader.framed:
             return matrix
         with told():
             return pandas_frame(matrix, network.names, network.names)
@@ -191,7 +197,13 @@ class BayesianNetworkLearner:
         float
             The mean of `score_samples`, in nats: larger is better.
         """
-        return float(self.score_samples(X).mean())
+        each = self.score_samples(X)
+        if not isinstance(self._answers, SeriesAnswers):
+            return float(each.mean())
+        known = each[~np.isnan(each)]
+        if not known.size:
+            raise UnusableError("X: no record has the steps before it that the network asks for: give a longer series.")
+        return float(known.mean())
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood of each record in X, or of what is observed of it.
@@ -231,7 +243,7 @@ class BayesianNetworkLearner:
         """
         with told():
             answers = self._ask("predict_proba")
-            assert isinstance(answers, StateAnswers | ConditionalAnswers)
+            assert isinstance(answers, StateAnswers | ConditionalAnswers | SeriesAnswers)
             position = self._position(target)
             if not answers.has_states(position):
                 raise InputError(
@@ -343,14 +355,25 @@ class BayesianNetworkLearner:
     def _learned(self, data: Given) -> tuple["Result", Answers]:
         """The best network of these records, and what answers for it."""
         options = {name: getattr(self, name) for name in TREATING}
-        states = declared_states(self.states)
-        reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, states, type(self).__name__)
         kind = kind_of(self.scoring_method)
         made = data.made(KINDS[kind].make, DataOptions(**options))
-        result = self._learn(made)
-        return result, ANSWERS[model_of(kind, self.scoring_method)](
-            result.network, made, data, options, reader
-        ).with_limits(self._smoothing(), self._memory())
+        result, reader = self._learn(made), self._reader(data, made)
+        answers = ANSWERS[model_of(kind, self.scoring_method)](result.network, made, data, options, reader)
+        if made.slices is not None:
+            in_time = DataOptions(**{name: options[name] for name in IN_TIME})
+            answers = SeriesAnswers(result.network, reader, answers, in_time, made.given.start)
+        return result, answers.with_limits(self._smoothing(), self._memory())
+
+    def _reader(self, data: Given, made: Data) -> Reader:
+        """How later records are read; of a time series rows of it, by the names of all slices."""
+        states = declared_states(self.states)
+        if made.slices is None:
+            return Reader(data.keys, data.names, data.framed, self.missing, self.na, states, type(self).__name__)
+        keys = dict(zip(data.names, data.keys, strict=True))
+        own = tuple(keys.get(name, name) for name in made.names)
+        present = made.names[: made.given.start] * (made.slices.lags + 1)
+        lagged = {name: states[base] for name, base in zip(made.names, present, strict=True) if base in states}
+        return Reader(own, made.names, data.framed, self.missing, self.na, lagged, type(self).__name__)
 
     def _learn(self, data: Data) -> "Result":
         options = {name: getattr(self, name) for name in (*LEARNING, *TELLING, "method", "bootstrap")}
@@ -370,16 +393,29 @@ class BayesianNetworkLearner:
     def _need_states(self, wanted: str) -> None:
         """Raise StatesOnlyError if the network is one of numbers, or would be."""
         answers = getattr(self, "_answers", None)
-        of_numbers = kind_of(self.scoring_method) == NUMBERS if answers is None else isinstance(answers, NumberAnswers)
-        if of_numbers:
+        of_numbers = kind_of(self.scoring_method) == NUMBERS
+        if of_numbers if answers is None else isinstance(self._of_rows, NumberAnswers):
             raise StatesOnlyError(
                 f"{wanted}: the variables of a Gaussian network are numbers and have no states; predict gives the mean "
                 "of a column."
             )
 
+    @property
+    def _of_rows(self) -> Answers:
+        """What answers, of a time series for rows."""
+        return self._answers.answers if isinstance(self._answers, SeriesAnswers) else self._answers
+
     def _position(self, target: Any) -> int:
         """The place of the column that is called so, or as the parameter says."""
-        return self._answers.reader.position(self.target if target is None else target)
+        wanted, reader = self.target if target is None else target, self._of_rows.reader
+        if not isinstance(self._answers, SeriesAnswers):
+            return reader.position(wanted)
+        number = plain(wanted)
+        is_number = isinstance(number, int) and not reader.framed  # the column of time counts in X
+        place = reader.position(f"X{number}" if is_number else wanted)
+        if place >= self._answers.present:
+            raise InputError(f"target: {reader.names[place]!r} is of the past; name a column of X.")
+        return place
 
     def _name_features(self, data: Given) -> None:
         """Have `feature_names_in_`, if the columns have names."""

@@ -1,0 +1,147 @@
+"""What answers for a network of a time series: about each time given those before it, and one step ahead."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.data_options import DataOptions
+from extbnsl.core.errors import InputError
+from extbnsl.data.encode import UNLIMITED
+from extbnsl.data.given import FRAME, Given
+from extbnsl.data.series import parted
+from extbnsl.data.treatment import treatment
+from extbnsl.networks.gaussian import log_densities_observed
+from extbnsl.networks.inference import log_likelihoods_observed
+from extbnsl.networks.network import Network
+from extbnsl.python.estimator.answers import Answers, NumberAnswers, Reader, StateAnswers, records_of
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesAnswers(Answers):
+    """The answers of a network of a time series to records in time, one for each record.
+
+    There is none, so NaN or None, where records of the steps before are missing, or lack a value.
+
+    answers: of the network, to rows of a time and those before it. network, reader: those of these. options: those of
+    time. present: how many variables are of the present.
+    """
+
+    network: Network
+    reader: Reader
+    answers: Answers
+    options: DataOptions
+    present: int
+
+    def with_limits(self, smoothing: float, memory: int | None) -> Self:
+        return replace(self, answers=self.answers.with_limits(smoothing, memory))
+
+    def has_states(self, target: int) -> bool:
+        """Whether a variable has states."""
+        return isinstance(self.answers, StateAnswers)
+
+    @property
+    def lags(self) -> int:
+        """How many steps before a time matter."""
+        return len(self.reader.names) // self.present - 1
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The log-likelihood of what is observed at each time, given the steps before it."""
+        answers = self.answers
+
+        def told(rows: Given) -> NDArray[np.float64]:
+            if isinstance(answers, StateAnswers):
+                codes, lacking = answers.codes(rows)
+                known = answers.network, answers.dataset, codes
+                of = partial(log_likelihoods_observed, *known, smoothing=answers.smoothing, memory=answers.memory)
+            else:
+                assert isinstance(answers, NumberAnswers), "time goes with states or with numbers"
+                values, lacking = answers.read(rows)
+                of = partial(log_densities_observed, answers.network, answers.fitted, values)
+            past = lacking.copy()
+            past[:, : self.present] = True
+            each: NDArray[np.float64] = of(lacking=lacking) - of(lacking=past)
+            return np.where(lacking[:, self.present :].any(axis=1), np.nan, each)
+
+        return self._each(X, self.lags + 1, 0, told, np.float64, ())
+
+    def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
+        """The probability of each state of the variable `target` one step after each record."""
+        answers = self.answers
+        assert isinstance(answers, StateAnswers), "numbers have no states"
+
+        def told(rows: Given) -> NDArray[np.float64]:
+            found = answers.predict_proba(rows, target)
+            found[answers.codes(rows)[1][:, self.present :].any(axis=1)] = np.nan
+            return found
+
+        shape = (len(answers.values[answers.network.names[target]]),)
+        return self._each(X, self.lags, 1, told, np.float64, shape)
+
+    def predict(self, X: Any, target: int) -> NDArray[Any]:
+        """The most probable state of the variable `target` one step after each record, or the mean."""
+        answers = self.answers
+        if isinstance(answers, StateAnswers):
+            each = self.predict_proba(X, target)
+            values, unknown = answers.values[answers.network.names[target]], np.isnan(each).any(axis=1)
+            found = values[np.where(np.isnan(each), 0.0, each).argmax(axis=1)]
+            if unknown.any():
+                found = found.astype(object)
+                found[unknown] = None
+            return found
+
+        assert isinstance(answers, NumberAnswers), "time goes with states or with numbers"
+
+        def told(rows: Given) -> NDArray[np.float64]:
+            found = answers.predict(rows, target)
+            return np.where(answers.read(rows)[1][:, self.present :].any(axis=1), np.nan, found)
+
+        return self._each(X, self.lags, 1, told, np.float64, ())
+
+    def sample(self, records: int, random: np.random.Generator) -> Any:
+        """InputError: nothing is known of how a series begins."""
+        raise InputError("sample: the network tells how a time follows from those before, not how a series begins.")
+
+    def _each(
+        self,
+        X: Any,
+        length: int,
+        first: int,
+        told: Callable[[Given], NDArray[Any]],
+        dtype: Any,
+        shape: tuple[int, ...],
+    ) -> NDArray[Any]:
+        """What is told of each record of X that ends `length` consecutive ones, which are the slices from lag `first`
+        on; NaN of others."""
+        data = records_of(X)
+        wanted = treatment(self.options)
+        assert wanted.slicing is not None, "there is a time"
+        _, series = parted(data.read(wanted, FRAME, UNLIMITED), wanted, FRAME)
+        assert series is not None, "there is a time"
+        rows = series.following(length)
+        found = np.full((data.records, *shape), np.nan, dtype)
+        if len(rows):
+            names, at = self.reader.names, {name: j for j, name in enumerate(data.names)}
+            columns = {
+                names[(first + lag) * self.present + j]: _taken(data.columns[at[name]], rows[:, lag])
+                for lag in range(length)
+                for j, name in enumerate(names[: self.present])
+                if name in at
+            }
+            if extra := [name for name in data.names if name not in (*names, *wanted.slicing.columns)]:
+                raise InputError(
+                    f"X has the column {extra[0]!r} that the network does not know: leave out what is new."
+                )
+            own = tuple(columns)
+            found[rows[:, 0]] = told(Given(own, own, tuple(columns.values()), len(rows), True))
+        return found
+
+
+def _taken(values: Any, rows: NDArray[np.int64]) -> Any:
+    """The values in these rows, as they come."""
+    if isinstance(values, list):
+        return [values[row] for row in rows.tolist()]
+    return values[rows] if isinstance(values, np.ndarray) else values[rows.tolist()]
