@@ -67,7 +67,7 @@ def _input(problem: "Data | LocalScores", path: str) -> str:
     if isinstance(problem, LocalScores):
         return f"{name}: {counted(problem.variables, 'variable')}, {counted(problem.families, 'parent set')}"
     layout = f", {problem.layout}" if problem.layout else ""
-    of = f"{counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}"
+    of = f"{counted(problem.observed, 'record')}, {counted(problem.variables, 'variable')}"
     return f"{name}: {of}, {problem.contents}{layout}"
 
 

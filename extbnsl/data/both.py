@@ -42,7 +42,7 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
     }
     for told in (one for one, is_given in of_one_kind.items() if is_given):
         raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
-    complete, warnings, rows, _ = chosen_records(columns, source, wanted, reading)
+    complete, warnings, rows, _, standing = chosen_records(columns, source, wanted, reading)
     n, records = len(complete), len(complete[0].codes)
     values, codes, states = np.zeros((records, n)), np.zeros((records, n), np.uint16), [tuple[str, ...]()] * n
     at, treated = [j for j, column in enumerate(complete) if not _has_states(column, wanted)], dict[str, str]()
@@ -64,7 +64,7 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
             states[j] = own
         warnings, treated = warnings + coded.warnings, treated | coded.treated
     names = tuple(column.name for column in complete)
-    return Mixed(names, tuple(states), codes, values, source, warnings, treated=treated)
+    return Mixed(names, tuple(states), codes, values, source, warnings, treated=treated, weights=standing)
 
 
 def _has_states(column: Column, wanted: Treatment) -> bool:

@@ -104,6 +104,23 @@ class Slices:
         return own | {"step": self.step, "units": len(self.ends), "rows": rows, "rows_left_out": self.left_out}
 
 
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What rows stand for where records have weights that are not whole: each record has as many rows as its weight
+    has parts of a size.
+
+    Attributes
+    ----------
+    each : float
+        That size: what a row weighs, in records.
+    ends : ndarray of int64, (records,)
+        How many rows there are up to the end of each record that has rows.
+    """
+
+    each: float
+    ends: NDArray[np.int64]
+
+
 def at_lag(name: str, lag: int) -> str:
     """The name of the column that a variable has so many steps before."""
     return f"{name}[t-{lag}]"
@@ -114,7 +131,7 @@ class Data(ABC):
 
     kind: the word for it.
     names: of the n variables.
-    source, warnings, layout, treated, targets, gaps, slices: as a `Dataset` has them.
+    source, warnings, layout, treated, targets, gaps, slices, weights: as a `Dataset` has them.
     """
 
     kind: ClassVar[str]
@@ -126,6 +143,7 @@ class Data(ABC):
     targets: Targets | None
     gaps: bool
     slices: Slices | None
+    weights: Weights | None
 
     @property
     def variables(self) -> int:
@@ -135,7 +153,22 @@ class Data(ABC):
     @property
     @abstractmethod
     def records(self) -> int:
-        """Number of records N."""
+        """Number of rows: of records, each as often as its weight says."""
+
+    @property
+    def each(self) -> float:
+        """What a row weighs, in records: 1 but for weights that are not whole."""
+        return 1.0 if self.weights is None else self.weights.each
+
+    @property
+    def total(self) -> float:
+        """N in every cost: the sum of the weights, which is the number of records as a rule."""
+        return self.records * self.each
+
+    @property
+    def observed(self) -> int:
+        """How many records there are for people: rows, or those that have weights which are not whole."""
+        return self.records if self.weights is None else len(self.weights.ends)
 
     @property
     @abstractmethod
@@ -229,6 +262,8 @@ class Dataset(Data):
         Whether values are missing, which is so where a code is the number of states.
     slices : Slices or None
         What the rows of a time series are made of; None of records that are independent.
+    weights : Weights or None
+        What rows stand for; None where each is a record.
     """
 
     kind = STATES
@@ -242,10 +277,11 @@ class Dataset(Data):
     targets: Targets | None = None
     gaps: bool = False
     slices: Slices | None = None
+    weights: Weights | None = None
 
     @property
     def records(self) -> int:
-        """Number of records N."""
+        """See `Data`."""
         return int(self.codes.shape[0])
 
     @property
@@ -266,7 +302,7 @@ class Dataset(Data):
         left out: the same records read from a file or a DataFrame are the same data. Of a time series the number of
         lags, which says what is given, joins them.
         """
-        head = [self.names, self.states, self.codes.shape, *_lags(self.slices)]
+        head = [self.names, self.states, self.codes.shape, *_more(self)]
         return _digest(head, self.codes, "<u4", self.targets)
 
     def known(self, variable: int) -> NDArray[np.bool_]:
@@ -306,7 +342,7 @@ class Numbers(Data):
         n distinct names that are not empty.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150, but for gaps.
-    source, warnings, layout, treated, targets, gaps, slices
+    source, warnings, layout, treated, targets, gaps, slices, weights
         As in a `Dataset`; a value that is missing is no number.
     """
 
@@ -320,10 +356,11 @@ class Numbers(Data):
     targets: Targets | None = None
     gaps: bool = False
     slices: Slices | None = None
+    weights: Weights | None = None
 
     @property
     def records(self) -> int:
-        """Number of records N."""
+        """See `Data`."""
         return int(self.values.shape[0])
 
     @property
@@ -334,7 +371,7 @@ class Numbers(Data):
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
-        head = ["numbers", self.names, self.values.shape, *_lags(self.slices)]
+        head = ["numbers", self.names, self.values.shape, *_more(self)]
         return _digest(head, self.values, "<f8", self.targets)
 
     def known(self, variable: int) -> NDArray[np.bool_]:
@@ -370,7 +407,7 @@ class Mixed(Data):
         In C order and record order; codes[i, j] is an index into states[j], 0 where variable j has numbers.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150; 0 where variable j has states.
-    source, warnings, layout, treated, targets, gaps, slices
+    source, warnings, layout, treated, targets, gaps, slices, weights
         As in a `Dataset`; of no such data there are targets, gaps or slices yet.
     """
 
@@ -386,10 +423,11 @@ class Mixed(Data):
     targets: Targets | None = None
     gaps: bool = False
     slices: Slices | None = None
+    weights: Weights | None = None
 
     @property
     def records(self) -> int:
-        """Number of records N."""
+        """See `Data`."""
         return int(self.codes.shape[0])
 
     @property
@@ -410,7 +448,7 @@ class Mixed(Data):
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, states, shape, codes and values; O(N n), computed at each access."""
-        codes = _digest([self.names, self.states, self.codes.shape], self.codes, "<u4", None)
+        codes = _digest([self.names, self.states, self.codes.shape, *_more(self)], self.codes, "<u4", None)
         return _digest(["mixed", codes], self.values, "<f8", None)
 
     def known(self, variable: int) -> NDArray[np.bool_]:
@@ -440,12 +478,14 @@ class Mixed(Data):
             tuple(self.states[j] for j in own),
             np.ascontiguousarray(self.codes[:, own]),
             self.source,
+            weights=self.weights,
         )
 
 
-def _lags(slices: Slices | None) -> list[Any]:
-    """What the fingerprint of a time series has more."""
-    return [] if slices is None else ["lags", slices.lags]
+def _more(data: Data) -> list[Any]:
+    """What the fingerprint of a time series has more, and that of rows that are no records."""
+    lags = [] if data.slices is None else ["lags", data.slices.lags]
+    return lags if data.weights is None else [*lags, "each", data.each]
 
 
 def _digest(head: list[Any], records: NDArray[Any], dtype: str, targets: Targets | None) -> str:

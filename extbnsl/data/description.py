@@ -95,11 +95,11 @@ def _records_left(
     if not times:
         return kept, warnings, rows, []
     try:
-        whole, often = repeated(kept[:-1], kept[-1], source, reading)
+        whole, often, _, told = repeated(kept[:-1], kept[-1], source, reading)
     except InputError as error:
         what = str(error.what).removesuffix(".")
         return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]
-    return whole, warnings, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
+    return whole, warnings + told, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
 
 
 def _notes(

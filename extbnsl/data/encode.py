@@ -5,6 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
-from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers, Targets
+from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers, Targets, Weights
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
 from extbnsl.data.series import parted
@@ -37,19 +38,20 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
     columns, series = parted(columns, wanted, source)
-    complete, warnings, rows, targets = chosen_records(columns, source, wanted, reading)
-    made = encoded(complete, source, wanted, reading, rows)
+    chosen = chosen_records(columns, source, wanted, reading)
+    made = encoded(chosen.columns, source, wanted, reading, chosen.rows)
     dataset = Dataset(
         made.names,
         made.states,
         made.codes,
         source,
-        warnings + made.warnings,
+        chosen.warnings + made.warnings,
         treated=made.treated,
-        targets=targets,
+        targets=chosen.targets,
         gaps=made.gaps,
+        weights=chosen.weights,
     )
-    return dataset if series is None else series.sliced(dataset, rows)
+    return dataset if series is None else series.sliced(dataset, chosen.rows)
 
 
 class Encoded(NamedTuple):
@@ -111,14 +113,21 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     """
     _refuse_states(wanted)
     columns, series = parted(columns, wanted, source)
-    complete, warnings, rows, targets = chosen_records(columns, source, wanted, reading, states=False)
-    made = values_of(complete, source, wanted, reading)
+    chosen = chosen_records(columns, source, wanted, reading, states=False)
+    made = values_of(chosen.columns, source, wanted, reading)
     if made.odd:
-        raise _without_numbers(made.odd, source, rows)
-    warnings += tuple(remark.sentence() for remark in hints(made.looked))
-    names, gaps = tuple(column.name for column in complete), any((column.codes < 0).any() for column in complete)
-    numbers = Numbers(names, made.values, source, warnings, treated=made.treated, targets=targets, gaps=gaps)
-    return numbers if series is None else series.sliced(numbers, rows)
+        raise _without_numbers(made.odd, source, chosen.rows)
+    numbers = Numbers(
+        tuple(column.name for column in chosen.columns),
+        made.values,
+        source,
+        chosen.warnings + tuple(remark.sentence() for remark in hints(made.looked)),
+        treated=made.treated,
+        targets=chosen.targets,
+        gaps=any((column.codes < 0).any() for column in chosen.columns),
+        weights=chosen.weights,
+    )
+    return numbers if series is None else series.sliced(numbers, chosen.rows)
 
 
 class Values(NamedTuple):
@@ -190,13 +199,14 @@ def in_numbers(column: Column, wanted: Treatment) -> tuple[Column, str]:
 
 class Chosen(NamedTuple):
     """The columns and records that are wanted, missing values settled and each record as often as its weight says;
-    warnings; the rows of the data that the records are, from 0, None for all; and which variables were set from outside
-    in them."""
+    warnings; the rows of the data that the records are, from 0, None for all; which variables were set from outside in
+    them; and what they stand for, if weights are not whole."""
 
     columns: tuple[Column, ...]
     warnings: tuple[str, ...]
     rows: NDArray[np.int64] | None
     targets: Targets | None
+    weights: Weights | None
 
 
 def chosen_records(
@@ -206,7 +216,7 @@ def chosen_records(
 
     states: whether a missing value may be a state.
     """
-    weights, targets, there = [], None, [column.name for column in columns]
+    weights, targets, standing, there = [], None, None, [column.name for column in columns]
     if wanted.targets is not None:
         columns, targets = without_one(columns, "targets", wanted.targets, source)
     if wanted.weights is not None:
@@ -222,15 +232,15 @@ def chosen_records(
         marked.append(marked_as(replace(column, codes=column.codes[: wanted.records]), wanted, source))
     complete, of_missing, rows = settle_missing([*marked, *weights], wanted.missing, source, states)
     if weights:
-        complete, times = repeated(complete[:-1], complete[-1], source, reading)
-        rows = np.repeat(np.arange(len(times)) if rows is None else rows, times)
+        complete, times, standing, told = repeated(complete[:-1], complete[-1], source, reading)
+        rows, of_missing = np.repeat(np.arange(len(times)) if rows is None else rows, times), of_missing + told
     if targets is None:
-        return Chosen(complete, of_missing, rows, None)
+        return Chosen(complete, of_missing, rows, None, standing)
     from extbnsl.data.targets import targets_of
 
     targets = replace(targets, codes=targets.codes[: wanted.records] if rows is None else targets.codes[rows])
     names = [column.name for column in complete]
-    return Chosen(complete, of_missing, rows, targets_of(targets, names, there, source, rows))
+    return Chosen(complete, of_missing, rows, targets_of(targets, names, there, source, rows), standing)
 
 
 def marked_as(column: Column, wanted: Treatment, source: str) -> Column:
@@ -381,6 +391,7 @@ def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> Rema
 
 MOST_RECORDS = (1 << 32) - 1  # that counting takes
 LARGEST_WEIGHT = 1e18
+PARTS, PARTS_OF_RECORD = 1 << 20, 64  # of all records and of each: weights are rounded to no larger ones
 COLUMN_BYTES = 2  # of a record, in each column of the data set
 
 
@@ -395,36 +406,69 @@ def without_one(columns: Sequence[Column], option: str, name: str, source: str) 
     return [column for column in columns if column.name != name], own
 
 
-def repeated(
-    columns: Sequence[Column], weights: Column, source: str, reading: Reading
-) -> tuple[tuple[Column, ...], NDArray[np.int64]]:
-    """The columns with each row as often as its weight says, and how often that is.
+class Repeated(NamedTuple):
+    """Columns with each record as often as its weight says, and how often that is, (N,); what a row stands for, if
+    weights are not whole; and remarks."""
 
-    Raises InputError if a weight is no whole number of at least 0, or all are 0; BudgetError if the records certainly
-    take more than the memory of `reading`, if it says one.
+    columns: tuple[Column, ...]
+    times: NDArray[np.int64]
+    weights: Weights | None
+    warnings: tuple[str, ...]
+
+
+def repeated(columns: Sequence[Column], weights: Column, source: str, reading: Reading) -> Repeated:
+    """The columns with each record as often as its weight says. Weights that are not whole are counted in parts of a
+    record: in the largest that all are multiples of, or, where these are too many, in small ones of one size, to which
+    they are rounded.
+
+    Raises InputError if a weight is no number of at least 0, or they sum to less than 1; BudgetError if the records
+    certainly take more than the memory of `reading`, if it says one.
     """
-    times = _times(weights, source)
-    records = int(times.sum())
-    if records == 0:
-        raise _wrong_weights(f"all weights in column '{weights.name}' of {source} are 0: give a record.", weights.name)
-    if records > MOST_RECORDS:
+    own = _weights(weights, source)
+    used = np.bincount(weights.codes, minlength=len(own))
+    total = sum((weight * often for weight, often in zip(own, used.tolist(), strict=True)), Fraction(0))
+    if total < 1:
+        what = "are 0: give a record." if not total else f"sum to {float(total):g}: scale them to sum to the records."
+        raise _wrong_weights(f"all weights in column '{weights.name}' of {source} {what}", weights.name)
+    if total > MOST_RECORDS:
         raise _wrong_weights(
-            f"column '{weights.name}' of {source} stands for {records:,} records: divide the weights so that they sum "
-            f"to {MOST_RECORDS:,} at most.",
+            f"column '{weights.name}' of {source} stands for {int(total):,} records: divide the weights so that they "
+            f"sum to {MOST_RECORDS:,} at most.",
             weights.name,
         )
+    each, told = _part([own[i] for i in np.flatnonzero(used).tolist()], total, len(weights.codes))
+    times = np.array([round(weight / each) for weight in own], np.int64)[weights.codes]
+    rows = int(times.sum())
     if reading.memory:
-        needed = records * sum(COLUMN_BYTES + column.codes.itemsize for column in columns)
-        reading.check_memory(source, needed, f"the {records:,} records that its weights stand for,")
-    return tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns), times
+        needed = rows * sum(COLUMN_BYTES + column.codes.itemsize for column in columns)
+        reading.check_memory(source, needed, f"the {rows:,} records that its weights stand for,")
+    standing = None if each == 1 else Weights(float(each), np.cumsum(times)[times > 0])
+    return Repeated(
+        tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns), times, standing, told
+    )
 
 
-def _times(column: Column, source: str) -> NDArray[np.int64]:
-    """How often each row counts; InputError for a weight that is no whole number, or negative."""
-    texts = (*column.values, "")  # the last: no value
-    times = np.array(list(map(_whole, texts)), np.int64)[column.codes]
-    if (times < 0).any():
-        row = int((times < 0).argmax()) + 1
+def _part(weights: Sequence[Fraction], total: Fraction, records: int) -> tuple[Fraction, tuple[str, ...]]:
+    """The parts of a record that weights are counted in, and a remark if they are rounded to that; 1 if all are
+    whole."""
+    if all(weight.denominator == 1 for weight in weights):
+        return Fraction(1), ()
+    most, shared = max(PARTS, PARTS_OF_RECORD * records), math.lcm(*(weight.denominator for weight in weights))
+    exact = Fraction(math.gcd(*(int(weight * shared) for weight in weights)), shared)
+    exact /= math.ceil(exact)  # no part is more than a record
+    if total <= exact * most:
+        return exact, ()
+    each = Fraction(float(total / most))
+    return each, (f"Weights are rounded to multiples of {float(each):.3g}, of which there are {most:,}.",)
+
+
+def _weights(column: Column, source: str) -> list[Fraction]:
+    """The weight of each value, the last of no value; InputError for one that occurs and is negative or no number."""
+    texts = (*column.values, "")
+    own = list(map(_weight, texts))
+    wrong = np.array([weight is None for weight in own])[column.codes]
+    if wrong.any():
+        row = int(wrong.argmax()) + 1
         text = texts[column.codes[row - 1]]
         what = f"the weight {text!r} in column '{column.name}', " if text else f"no weight in column '{column.name}': "
         raise InputError(
@@ -434,24 +478,19 @@ def _times(column: Column, source: str) -> NDArray[np.int64]:
             value=text,
             row=row,
         )
-    return times
+    return [weight or Fraction(0) for weight in own]
 
 
 def _refusal(text: str) -> str:
     """Why a text is no weight, and what to do about it, as the end of a sentence."""
     number = _number(text)
     if not text:
-        return "give a whole number of at least 0."
+        return "give a number of at least 0."
     if math.isnan(number):
-        return "which is no number: give a whole number of at least 0."
+        return "which is no number: give a number of at least 0."
     if number < 0:
-        return "which is negative: give a whole number of at least 0."
-    if number >= LARGEST_WEIGHT:
-        return f"which is too large: divide the weights so that they sum to {MOST_RECORDS:,} at most."
-    return (
-        "which is not whole, and scores count records: scale the weights and round them, as round(w * k); their sum is "
-        "then taken for the number of records, so that a large k makes weak dependences look sure."
-    )
+        return "which is negative: give a number of at least 0."
+    return f"which is too large: divide the weights so that they sum to {MOST_RECORDS:,} at most."
 
 
 def _number(text: str) -> float:
@@ -462,10 +501,12 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _whole(text: str) -> int:
-    """The whole number that a text writes, -1 if it is none or too large."""
+def _weight(text: str) -> Fraction | None:
+    """The weight that a text writes, exactly as a decimal number; None if it is none, or too large."""
     number = _number(text)
-    return int(number) if 0 <= number < LARGEST_WEIGHT and number.is_integer() else -1
+    if not 0 <= number < LARGEST_WEIGHT:
+        return None
+    return Fraction(text.strip()) if number else Fraction(0)
 
 
 def _wrong_weights(sentence: str, name: str) -> InputError:

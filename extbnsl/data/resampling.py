@@ -4,7 +4,7 @@ Of a time series of several units whole units are drawn, as many as there are: r
 and units do not (the bootstrap of clusters; Davison and Hinkley 1997, section 3.8). A series without units is drawn row
 by row, each with the past that it has: that is sound as far as the lags hold all of the past that matters, since what a
 row adds to its past is independent then (the pairwise bootstrap; Gonçalves and Kilian 2004, Journal of Econometrics
-123).
+123). Records whose weights are not whole are units of as many rows as they have parts.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class Resampling:
     """What resamples are drawn from: the data, in lexicographic order, and how many records each record of it and those
     before it stand for, (d,) int64.
 
-    units: how many records there are up to the end of each unit, (u,) int64, where units are drawn; the data are as
-    they stand then. None where records are.
+    units: how many rows there are up to the end of each unit, (u,) int64, where units are drawn; the data are as they
+    stand then. None where records are.
     """
 
     data: Data
@@ -70,5 +70,7 @@ def resampling_of(data: Data) -> Resampling:
     """What resamples of data are drawn from; costs what `distinct` does."""
     if data.slices is not None and len(data.slices.ends) > 1:
         return Resampling(data, np.arange(1, data.records + 1), data.slices.ends)
+    if data.weights is not None:
+        return Resampling(data, np.arange(1, data.records + 1), data.weights.ends)
     distinct, times = data.distinct()
     return Resampling(distinct, times.cumsum())

@@ -56,7 +56,7 @@ def with_constants(
         few = [pack(own, dataset.variables) for own in itertools.islice(_subsets(free[0], constraints), k)]
         if len(few) == k:
             return _replaced(scores, {free[0]: (np.array(few), np.zeros(k))})
-    parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
+    parameter = score.parameter(dataset.total) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
     given = _Given(dataset, constraints, parameter, charges, slack, check)
     families = {}
     for x in range(dataset.variables):

@@ -134,7 +134,7 @@ def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], price:
         return math.inf
     records = numbers.records if targets is None else int(targets.left(child).sum())
     variance = regression_of(values, child, parents).variance
-    misfit = records / 2 * (math.log(2 * math.pi * variance) + 1)
+    misfit = numbers.each * records / 2 * (math.log(2 * math.pi * variance) + 1)
     return misfit + price * (len(parents) + OWN_PARAMETERS)
 
 

@@ -64,7 +64,7 @@ def _figures_of_numbers(numbers: Numbers, claim: Claim) -> Callable[[int, tuple[
     from extbnsl.networks.gaussian import gaussian_cost, is_regular
     from extbnsl.scores.gaussian import OWN_PARAMETERS
 
-    price = parameter_price(claim, numbers.records)
+    price = parameter_price(claim, numbers.total)
 
     def figures(child: int, parents: tuple[int, ...]) -> Figures:
         if child in numbers.given:
@@ -81,13 +81,13 @@ def _figures_of_numbers(numbers: Numbers, claim: Claim) -> Callable[[int, tuple[
 def _figures_of_both(data: Mixed, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
     from extbnsl.scores.conditional import scaled
 
-    return _priced(scaled(data), parameter_price(claim, data.records))
+    return _priced(scaled(data), parameter_price(claim, data.total))
 
 
 def _figures_of_columns(data: Mixed, claim: Claim) -> Callable[[int, tuple[int, ...]], Figures]:
     from extbnsl.scores.degenerate import blocks_of
 
-    return _priced(blocks_of(data), parameter_price(claim, data.records))
+    return _priced(blocks_of(data), parameter_price(claim, data.total))
 
 
 class _Fitted(Protocol):

@@ -49,7 +49,7 @@ def tables_of(
         cells = np.ravel_multi_index(tuple(_training(dataset, family).T.astype(np.int64)), shape)
         counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         totals = counts.sum(axis=-1, keepdims=True)
-        prior = smoothing / math.prod(shape[:-1])
+        prior = smoothing / dataset.each / math.prod(shape[:-1])  # in rows
         occurs = totals + prior > 0
         shares = (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0)
         tables[child] = np.where(occurs, shares, 1 / shape[-1])
@@ -137,7 +137,7 @@ def _of_family(
     states, arity = math.prod(len(training.states[p]) for p in parents), len(training.states[child])
     known = _training(training, family)
     given, both = (_occurrences(known[:, : len(own)], codes[:, list(own)]) for own in (parents, family))
-    prior = smoothing / states
+    prior = smoothing / training.each / states  # in rows
     with np.errstate(divide="ignore"):
         known = np.log(both + prior / arity) - np.log(np.maximum(given + prior, np.finfo(float).tiny))
     return np.where((given == 0) & (prior == 0.0), -math.log(arity), known)

@@ -234,7 +234,7 @@ class Result:
                 "options": dict(self.options) | {"seed": self.seed},
                 "data_digest": self.digest,
                 "source": None if self.dataset is None else self.dataset.source,
-                "records": None if self.dataset is None else self.dataset.records,
+                "records": None if self.dataset is None else self.dataset.observed,
                 **(made or {}),
             },
             **({} if targets is None else {"targets": list(map(list, targets.names(names)))}),

@@ -28,7 +28,7 @@ class Cells:
     counts: NDArray[np.int64]
     arity: int
     configurations: float
-    priced: int | None = None
+    priced: float | None = None
     weight: float = 1.0
 
     @property
@@ -67,16 +67,16 @@ def cells_of(dataset: "Dataset | Mixed", child: int, parents: Sequence[int] = ()
         counts = np.bincount(own)[None, :]
     possible = math.prod(dataset.arities[list(parents)].tolist())
     states = float(possible) if possible < 1e300 else math.inf
-    if counted is None:
+    if counted is None and dataset.weights is None:
         return Cells(counts, arity, states)
-    return Cells(counts, arity, states, dataset.records, _weight(dataset, child, own.size))
+    return Cells(counts, arity, states, dataset.total, _weight(dataset, child, own.size))
 
 
 def _weight(dataset: "Dataset | Mixed", child: int, records: int) -> float:
-    """How many records each of those stands for that are counted of a child's: by the node average those that lack a
-    value are as the others on average (Balov 2013). Infinity if none is counted."""
+    """How many records each row stands for of those that are counted of a child's: by the node average those that lack
+    a value are as the others on average (Balov 2013). Infinity if none is counted."""
     own = dataset.records if dataset.targets is None else int(dataset.targets.left(child).sum())
-    return own / records if records else math.inf
+    return dataset.each * own / records if records else math.inf
 
 
 def _column(dataset: "Dataset | Mixed", variable: int, counted: NDArray[np.bool_] | None) -> NDArray[np.uint16]:

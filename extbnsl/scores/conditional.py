@@ -101,11 +101,11 @@ class Scaled:
 
     def of_shares(self, child: int, counts: NDArray[np.int64], shares: NDArray[np.float64]) -> float:
         """The misfit of a child of which so many records of each configuration, (q,), leave such shares, (q,)."""
-        return self.own(child) + math.fsum((counts / 2 * np.log(shares)).tolist())
+        return self.own(child) + self.data.each * math.fsum((counts / 2 * np.log(shares)).tolist())
 
     def own(self, child: int) -> float:
         """What a child of numbers costs but for penalties, in nats, of which all is left."""
-        return self.data.records * ((math.log(2 * math.pi) + 1) / 2 + float(self.log_deviation[child]))
+        return self.data.total * ((math.log(2 * math.pi) + 1) / 2 + float(self.log_deviation[child]))
 
     def left_in(self, rows: NDArray[np.int64], child: int, numbers: Sequence[int]) -> float | None:
         """The mean square that parents of numbers leave of a child in some records; None if they are singular there."""

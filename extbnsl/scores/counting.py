@@ -41,11 +41,11 @@ WORDS = 4  # of bits that are looked at in the time of one entry
 ALONE = np.uint32(0xFFFFFFFF)  # the cell of an entry that has none of its own yet
 
 
-def mlogm_table(records: int) -> NDArray[np.float64]:
-    """m ln m for m = 0 to `records`, in nats."""
+def mlogm_table(records: int, each: float = 1.0) -> NDArray[np.float64]:
+    """m ln m for m = 0 to `records`, in nats; of rows that stand for so many records each, times that."""
     counts = np.arange(records + 1, dtype=np.float64)
     counts[1:] *= np.log(counts[1:])
-    return counts
+    return counts if each == 1.0 else counts * each
 
 
 class CountingTable(NamedTuple):
@@ -53,8 +53,8 @@ class CountingTable(NamedTuple):
 
     states (n, d) uint8 or uint16; weights (d,) uint32; arities (n,) int64; patterns (d,) uint64: the states of the
     lowest variables as bit fields; pattern_bits (n + 1,) int64: bits taken by the variables below v (64: beyond the
-    word); mlogm (N + 1,) float64. base (d,) uint32: the joint state, one of `bases`, of what is part of every varset:
-    nothing, or parents that must be.
+    word); mlogm (N + 1,) float64: m ln m. base (d,) uint32: the joint state, one of `bases`, of what is part of every
+    varset: nothing, or parents that must be.
     """
 
     states: NDArray[Any]
@@ -103,9 +103,11 @@ class Space(NamedTuple):
     hist: NDArray[np.uint32]
 
 
-def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
+def counting_table(
+    rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64], each: float = 1.0
+) -> CountingTable:
     """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32. The heaviest
-    rows come first, so that few words of bits have heavy ones."""
+    rows come first, so that few words of bits have heavy ones. each: see `mlogm_table`."""
     order = np.argsort(-weights.astype(np.int64), kind="stable")
     rows, weights = rows[order], weights[order]
     states: NDArray[Any] = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
@@ -116,7 +118,7 @@ def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], aritie
         arities=arities,
         patterns=patterns,
         pattern_bits=bits,
-        mlogm=mlogm_table(int(weights.sum())),
+        mlogm=mlogm_table(int(weights.sum()), each),
         base=np.zeros(weights.size, np.uint32),
         bases=1,
     )

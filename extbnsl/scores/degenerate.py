@@ -46,12 +46,13 @@ DG_BIC = DegenerateBIC("dg-bic", "degenerate Gaussian BIC", "BIC", half_log)
 class Blocks:
     """The columns of each variable, with mean 0 and variance 1.
 
+    total: N, the sum of the weights.
     starts (n + 1,) int64: those of variable v are from starts[v] on and before starts[v + 1].
     coordinates (M, d) float64: each in an orthonormal basis of d <= N dimensions, of length 1.
     log_deviation (M,): ln of the standard deviation of each, in the units of the data.
     """
 
-    records: int
+    total: float
     starts: NDArray[np.int64]
     coordinates: NDArray[np.float64]
     log_deviation: NDArray[np.float64]
@@ -74,7 +75,7 @@ class Blocks:
         """What a child costs but for penalties, in nats, of which all is left, if its columns do not tell of each
         other."""
         logs = self.log_deviation[int(self.starts[child]) : int(self.starts[child + 1])]
-        return self.records * (len(logs) * (math.log(2.0 * math.pi) + 1.0) / 2.0 + math.fsum(logs.tolist()))
+        return self.total * (len(logs) * (math.log(2.0 * math.pi) + 1.0) / 2.0 + math.fsum(logs.tolist()))
 
     def misfit(self, child: int, parents: Sequence[int]) -> float:
         """Minus the largest log-likelihood of the child's columns, in nats; infinity if the family is not allowed.
@@ -86,7 +87,7 @@ class Blocks:
         if not _is_regular(triangle):
             return math.inf
         left = np.abs(np.diag(triangle)[len(chosen) - own :])
-        return self.own(child) + self.records * math.fsum(np.log(left).tolist())
+        return self.own(child) + self.total * math.fsum(np.log(left).tolist())
 
     def cost(self, child: int, parents: Sequence[int], price: float) -> float:
         """What a family costs, in nats, if a parameter costs the price; infinity if it is not allowed."""
@@ -123,4 +124,4 @@ def blocks_of(data: Mixed) -> Blocks:
         sizes.append(len(others))
     whole = np.array(columns).reshape(len(columns), data.records).T / math.sqrt(data.records)
     coordinates = np.ascontiguousarray(np.asarray(np.linalg.qr(whole, mode="r")).T)
-    return Blocks(data.records, np.concatenate(([0], np.cumsum(sizes))), coordinates, np.array(logs))
+    return Blocks(data.total, np.concatenate(([0], np.cumsum(sizes))), coordinates, np.array(logs))

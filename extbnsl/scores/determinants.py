@@ -38,10 +38,10 @@ class Moments(NamedTuple):
     factors: NDArray[np.int64]
 
 
-def moments(matrix: NDArray[np.float64], least: NDArray[np.float64], records: int) -> Moments:
-    """The moments of variables with this matrix and f."""
+def moments(matrix: NDArray[np.float64], least: NDArray[np.float64], total: float) -> Moments:
+    """The moments of variables with this matrix and f, in so many records."""
     n = least.size
-    return Moments(np.ascontiguousarray(matrix), least, records / 2, np.full(n, 2), np.ones(n, np.int64))
+    return Moments(np.ascontiguousarray(matrix), least, total / 2, np.full(n, 2), np.ones(n, np.int64))
 
 
 def given(moments: Moments, must: NDArray[np.bool_]) -> Moments:

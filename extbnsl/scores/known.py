@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from extbnsl.core.arguments import check_number
 from extbnsl.core.claims import Claim
@@ -9,6 +10,9 @@ from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
 from extbnsl.scores.score import DEFAULT_ESS, CellScore, Nats, ParameterScore, PenalisedScore, Titled
+
+if TYPE_CHECKING:
+    from extbnsl.data import Data
 
 Known = ParameterScore | CellScore
 # By each word for a score: the module that has it, which is loaded when it is asked for, its name there, and the kind
@@ -95,8 +99,8 @@ def score_claimed(claim: Claim) -> Titled:
     return replace(score, parameter=Nats(claim.penalty), penalty=claim.penalty)
 
 
-def parameter_price(claim: Claim, records: int) -> float:
-    """What a free parameter costs, in nats, by a score of misfit and penalty."""
+def parameter_price(claim: Claim, records: float) -> float:
+    """What a free parameter costs, in nats, by a score of misfit and penalty, for so many records."""
     score = score_claimed(claim)
     assert isinstance(score, PenalisedScore), "whoever asks has looked at the kind of data"
     return score.parameter(records)
@@ -120,6 +124,17 @@ def score_named(name: str, ess: float | None = None) -> Titled:
     if type(ess) not in (int, float) or not SMALLEST_ESS <= ess <= LARGEST_ESS:
         raise InputError(f"ess: {ess!r} is no equivalent sample size; give a number {ESS_RANGE}.")
     return replace(score, ess=float(ess))
+
+
+def check_data(data: "Data", claim: Claim) -> None:
+    """As `check_kind`, and for weights that are not whole by a score without a price of parameters."""
+    check_kind(data.kind, claim)
+    if data.weights is not None and not isinstance(score_claimed(claim), PenalisedScore):
+        raise InputError(
+            f"{data.source} has weights that are not whole, and {claim.score!r} counts records: take one of "
+            f"{', '.join(WITH_PENALTY)}, or round the weights.",
+            option="weights",
+        )
 
 
 def score_of(claim: Claim) -> Known:

@@ -9,7 +9,7 @@ import math
 from extbnsl.scores.score import ParameterScore
 
 
-def half_log(records: int) -> float:
+def half_log(records: float) -> float:
     """Cost of one free parameter in nats: ln(N) / 2."""
     return math.log(records) / 2
 
@@ -17,7 +17,7 @@ def half_log(records: int) -> float:
 MDL = ParameterScore("mdl", "MDL", "BIC", half_log)
 
 
-def one_nat(records: int) -> float:
+def one_nat(records: float) -> float:
     """Cost of one free parameter in nats, whatever the number of records."""
     return 1.0
 

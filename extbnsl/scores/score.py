@@ -52,7 +52,7 @@ class Nats:
 
     nats: float
 
-    def __call__(self, records: int) -> float:
+    def __call__(self, records: float) -> float:
         return self.nats
 
 
@@ -92,7 +92,7 @@ class PenalisedScore(Titled):
     parameter: what one costs, in nats, given the number of records; not negative.
     """
 
-    parameter: Callable[[int], float]
+    parameter: Callable[[float], float]
 
 
 @dataclass(frozen=True)

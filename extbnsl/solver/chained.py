@@ -39,7 +39,7 @@ def joint_misfit(dataset: Dataset) -> float:
     O(n N log N)."""
     most = dataset.records * math.log(dataset.records)
     own = _entropy(dataset.codes, most) - _entropy(dataset.codes[:, dataset.given], most)
-    return max(0.0, own - ROUNDING * most)
+    return dataset.each * max(0.0, own - ROUNDING * most)
 
 
 def _entropy(codes: NDArray[np.uint16], most: float) -> float:

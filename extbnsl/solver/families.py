@@ -101,7 +101,7 @@ def counted_families(
 
 def size_of(data: Data) -> str:
     """How many variables and records there are, for a person."""
-    return f"{in_full(data.variables, 'variable')}, {in_full(data.records, 'record')}"
+    return f"{in_full(data.variables, 'variable')}, {in_full(data.observed, 'record')}"
 
 
 def before_a_stop(

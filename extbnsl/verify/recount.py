@@ -20,7 +20,8 @@ two nodes below it, with both answers to one question: then every network below 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, weighted
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import cost_of_any, records_of_children
+from extbnsl.verify.row_families import RowFamilies, claim_of_rows
 from extbnsl.verify.steps import Pass, Search
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
@@ -378,6 +380,10 @@ def _scored(
     """The same by what the score says alone; leads: by how much a subset must beat a family, in nats."""
     if isinstance(problem, LocalScores):
         return ListedFamilies(problem, demands)
+    if problem.weights is not None:
+        rows = replace(cast(Any, problem), weights=None)
+        of_rows = claim_of_rows(claim, problem.variables, problem.total, problem.each)
+        return RowFamilies(_scored(rows, of_rows, demands, workers, leads / problem.each), problem.each)
     sources, of = list[FamilySource](), dict[int, int]()
     for children, own in records_of_children(problem):
         of |= dict.fromkeys(children, len(sources))

@@ -23,7 +23,7 @@ MOST_PRODUCTS = 1 << 36  # of numbers, in all its regressions
 MOST_STATES = 10**6  # of a family by qNML: in one of more, hardly any two records agree
 # What a free parameter costs in nats, by the name of the score, given the number of records: written here once more, as
 # all that this room computes.
-PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
+PARAMETER_COSTS: Mapping[str, Callable[[float], float]] = {
     "mdl": lambda records: math.log(records) / 2,
     "aic": lambda records: 1.0,
     "gaussian-bic": lambda records: math.log(records) / 2,
@@ -94,13 +94,13 @@ def family_cost(problem: Data | LocalScores, child: int, parents: tuple[int, ...
     return scored_cost(problem, child, parents, claim) + cost_of_arcs(claim, problem.names, child, parents)
 
 
-def parameter_cost(claim: Scored, records: int) -> float:
+def parameter_cost(claim: Scored, records: float) -> float:
     """What a free parameter costs, in nats."""
     return PARAMETER_COSTS[claim.score](records) if claim.penalty is None else claim.penalty
 
 
 def scored_cost(
-    problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored, priced: int | None = None
+    problem: Data | LocalScores, child: int, parents: tuple[int, ...], claim: Scored, priced: float | None = None
 ) -> float:
     """The same without what arcs cost besides: nothing if the child is of the past. priced: by how many records a
     parameter is priced, if not by those of the problem."""
@@ -108,22 +108,24 @@ def scored_cost(
         return 0.0
     if isinstance(problem, LocalScores):
         return _listed(problem, child, parents)
-    records, times = priced or problem.records, 1.0
+    records, times = priced or problem.total, problem.each
     if problem.targets is not None:
         problem = _without(problem, [k for k, own in enumerate(problem.targets.sets) if child in own])
     if problem.gaps:
         whole = _complete(problem, [child, *parents])
-        times, problem = problem.records / whole.records, whole
+        times, problem = times * problem.records / whole.records, whole
     return (_BY_SCORE.get(claim.score) or _COSTS[problem.kind])(problem, child, parents, claim, (records, times))
 
 
 def _counted(
-    problem: Dataset | Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]
+    problem: Dataset | Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[float, float]
 ) -> float:
     """The cost of a family of states; by: how many records parameters are priced by, and how often the likelihood
-    counts."""
+    counts; raises VerificationError for parts of records by a score that counts records."""
     score, ess, (records, times) = claim.score, claim.ess, by
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
+    if problem.weights is not None and score not in PARAMETER_COSTS:
+        raise VerificationError(f"The weights of {problem.source} are not whole, and {score} counts records.")
     if states * arity > MOST_PARAMETERS:
         return math.inf
     configurations = _numbered(problem.codes[:, parents])
@@ -196,7 +198,7 @@ def least_shares(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / ((turned / np.maximum(values, NOTHING)[:, None]) ** 2).sum(axis=0))
 
 
-def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]) -> float:
+def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[float, float]) -> float:
     """The Gaussian BIC of one family; by: as of `_counted`."""
     if numbers.records < len(parents) + 2:
         raise VerificationError(f"The family of {numbers.names[child]!r} has too few records: no Gaussian fits it.")
@@ -212,7 +214,7 @@ def _regressed(numbers: Numbers, child: int, parents: tuple[int, ...], claim: Sc
     return by[1] * misfit + parameter_cost(claim, by[0]) * (len(parents) + 2)
 
 
-def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]) -> float:
+def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[float, float]) -> float:
     """The conditional Gaussian BIC of one family: regressions over the records of each configuration."""
     discrete = tuple(p for p in parents if data.states[p])
     numbers = tuple(p for p in parents if not data.states[p])
@@ -239,7 +241,7 @@ def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Score
             )
         log_variance = math.log(float(squares[0]) / len(own)) + 2.0 * math.log(float(units[0]))
         terms.append(len(own) * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0)
-    return math.fsum(terms) + parameter_cost(claim, records) * configurations * (len(numbers) + 2)
+    return by[1] * math.fsum(terms) + parameter_cost(claim, records) * configurations * (len(numbers) + 2)
 
 
 def indicators(data: Mixed, variable: int) -> NDArray[np.float64]:
@@ -250,7 +252,7 @@ def indicators(data: Mixed, variable: int) -> NDArray[np.float64]:
     return (codes[:, None] == np.unique(codes)[None, 1:]).astype(np.float64)
 
 
-def _degenerate(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[int, float]) -> float:
+def _degenerate(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[float, float]) -> float:
     """The degenerate Gaussian BIC of one family: what the columns of the parents leave of those of the child, one after
     the other."""
     own, others = indicators(data, child), [indicators(data, p) for p in parents]
@@ -270,7 +272,7 @@ def _degenerate(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored
         for at in range(before, columns.shape[1])
     ]
     x = own.shape[1]
-    return math.fsum(misfits) + parameter_cost(claim, by[0]) * (x * (x + 1) // 2 + x * before + x)
+    return by[1] * math.fsum(misfits) + parameter_cost(claim, by[0]) * (x * (x + 1) // 2 + x * before + x)
 
 
 def _squares_left(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -386,13 +388,13 @@ def least_cost(problem: Data | LocalScores, claim: Scored, workers: Workers) -> 
     left = [
         cost
         for children, own in records_of_children(problem)
-        for cost in _LEFT[own.kind](own, [v for v in children if v < first_of_past(own)], claim, records, workers)
+        for cost in _LEFT[own.kind](own, [v for v in children if v < first_of_past(own)], claim, problem.total, workers)
     ]
     return math.fsum(left) - saved
 
 
 def _left_of_regressions(
-    numbers: Numbers, children: Sequence[int], claim: Scored, priced: int, workers: Workers
+    numbers: Numbers, children: Sequence[int], claim: Scored, priced: float, workers: Workers
 ) -> Iterator[float]:
     """What all others leave of these columns, or families that are not singular, without the price of parents; minus
     infinity where that takes too much, or values are missing."""
@@ -408,11 +410,11 @@ def _left_of_regressions(
             yield math.inf
             continue
         squares = max(_left(columns), SINGULAR * float((columns[:, 0] ** 2).sum()))
-        yield _of_squares(squares, units[0], numbers.records) + 2 * price
+        yield numbers.each * _of_squares(squares, units[0], numbers.records) + 2 * price
 
 
 def _left_of_counts(
-    dataset: Dataset, children: Sequence[int], claim: Scored, priced: int, workers: Workers
+    dataset: Dataset, children: Sequence[int], claim: Scored, priced: float, workers: Workers
 ) -> Iterator[float]:
     """What all others leave of these variables, and the price of no parents."""
     misfits = [0.0] * dataset.variables
@@ -421,7 +423,7 @@ def _left_of_counts(
     for child in children:
         arity, misfit = len(dataset.states[child]), misfits[child]
         if claim.score in PARAMETER_COSTS:
-            yield misfit + parameter_cost(claim, priced) * (arity - 1)
+            yield dataset.each * misfit + parameter_cost(claim, priced) * (arity - 1)
         elif claim.score in ("fnml", "qnml"):
             yield misfit + log_regret(dataset.records, arity)
         else:
@@ -448,14 +450,14 @@ def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64],
         before = _numbered(np.column_stack([before, column]))
 
 
-_Cost = Callable[[Any, int, tuple[int, ...], Scored, tuple[int, float]], float]
+_Cost = Callable[[Any, int, tuple[int, ...], Scored, tuple[float, float]], float]
 _BY_SCORE: Mapping[str, _Cost] = {"dg-bic": _degenerate}  # of one that is not the first of its kind
 _COSTS: Mapping[str, _Cost] = {
     STATES: _counted,
     NUMBERS: _regressed,
     MIXED: _conditional,
 }
-_LEFT: Mapping[str, Callable[[Any, Sequence[int], Scored, int, Workers], Iterator[float]]] = {
+_LEFT: Mapping[str, Callable[[Any, Sequence[int], Scored, float, Workers], Iterator[float]]] = {
     STATES: _left_of_counts,
     NUMBERS: _left_of_regressions,
 }

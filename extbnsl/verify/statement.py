@@ -74,7 +74,7 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
     """
     document, problem = given.document, given.problem
     claim = read_claims(document)
-    records = problem.records if isinstance(problem, Data) else None
+    records = problem.observed if isinstance(problem, Data) else None
     question = question_of(document, claim, records, given.data_options)
     verdict = verify(document, problem)
     of_data = problem.knowledge if isinstance(problem, Data) else NOTHING

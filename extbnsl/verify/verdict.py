@@ -43,8 +43,8 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     findings, made_from = [], claim.provenance
     if made_from.data_digest is not None and made_from.data_digest != problem.fingerprint:
         findings.append(f"The result is about other data: its digest is not that of {source}.")
-    if made_from.records is not None and made_from.records != (problem.records if isinstance(problem, Data) else None):
-        there = in_full(problem.records, "record") if isinstance(problem, Data) else "none"
+    if made_from.records is not None and made_from.records != (problem.observed if isinstance(problem, Data) else None):
+        there = in_full(problem.observed, "record") if isinstance(problem, Data) else "none"
         findings.append(f"The result is about {in_full(made_from.records, 'record')}, but {source} has {there}.")
     findings += _target_findings(document.get("targets", []), problem, source)
     network = _network(claim, problem.names, source, findings)

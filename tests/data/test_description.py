@@ -121,7 +121,7 @@ def test_states_are_counted_as_a_solve_sees_them(tmp_path_factory, seed, missing
             {"a": ["0", "1"], "w": ["1", "x"]},
             {"weights": "w"},
             {"w"},
-            "Record 2 of {} has the weight 'x' in column 'w', which is no number: give a whole number of at least 0.",
+            "Record 2 of {} has the weight 'x' in column 'w', which is no number: give a number of at least 0.",
         ),
         (
             {"a": ["0", "1"], "w": ["0", "0"]},

@@ -45,11 +45,15 @@ def test_a_file_has_a_column_of_weights(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,w\nx,1.5\n", r"--weights: record 1 of .*data.csv has the weight '1.5' in column 'w', which is not whole"),
+        (
+            "a,w\nx,0.25\ny,0.5\n",
+            r"--weights: all weights in column 'w' of .*data.csv sum to 0.75: scale them to sum to",
+        ),
+        ("a,w\nx,nan\n", r"record 1 of .*data.csv has (no|the) weight"),
         ("a,w\nx,1.0\ny,-2\n", r"record 2 of .*data.csv has the weight '-2' in column 'w', which is negative"),
         ("a,w\nx,many\n", r"record 1 of .*data.csv has the weight 'many' in column 'w', which is no number"),
         ("a,w\nx,1_0\n", r"record 1 of .*data.csv has the weight '1_0' in column 'w', which is no number"),
-        ("a,w\nx,1\ny,\n", r"record 2 of .*data.csv has no weight in column 'w': give a whole number of at least 0"),
+        ("a,w\nx,1\ny,\n", r"record 2 of .*data.csv has no weight in column 'w': give a number of at least 0"),
         ("a,w\nx,1e2\ny,1e30\n", r"record 2 of .*data.csv has the weight '1e30' in column 'w', which is too large"),
         ("a,w\nx,inf\n", r"record 1 of .*data.csv has the weight 'inf' in column 'w', which is too large"),
         ("a,w\nx,0\ny,0\n", r"all weights in column 'w' of .*data.csv are 0: give a record"),
@@ -60,6 +64,30 @@ def test_a_file_has_a_column_of_weights(tmp_path):
 def test_weights_that_cannot_be_are_refused(tmp_path, text, sentence):
     with pytest.raises(InputError, match=sentence):
         extbnsl.read_csv(csv_of(tmp_path, text), weights="w", header=True)
+
+
+def test_weights_that_are_not_whole_are_counted_in_their_largest_common_part(tmp_path):
+    dataset = extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,1.5\ny,0\nz,2.25\n"), weights="w")
+    assert (dataset.records, dataset.each, dataset.total, dataset.observed) == (5, 0.75, 3.75, 2)
+    assert dataset.weights.ends.tolist() == [2, 5]
+    assert not dataset.warnings or "round" not in " ".join(dataset.warnings)
+    whole = extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,2\nz,3\n"), weights="w")
+    assert whole.weights is None
+    assert whole.fingerprint != dataset.fingerprint
+    halves = extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,2.5\nz,2.5\n"), weights="w")
+    assert 0.5 <= halves.each < 1.0  # no part is more than a record
+    assert halves.total == 5.0
+
+
+def test_weights_of_many_digits_are_rounded_and_that_is_told():
+    rng = np.random.default_rng(1)
+    weights = rng.random(200) + 0.01
+    dataset = from_dataframe(pandas.DataFrame({"a": rng.integers(0, 2, 200), "w": weights}), weights="w")
+    assert any("rounded to multiples of" in told for told in dataset.warnings)
+    assert dataset.total == pytest.approx(weights.sum(), rel=1e-4)
+    counted = np.diff(dataset.weights.ends, prepend=0) * dataset.each
+    np.testing.assert_allclose(counted, weights, atol=dataset.each / 2 * 1.0001)
+    assert dataset.records <= (1 << 20) + 200
 
 
 def test_weights_alone_are_no_data(tmp_path):

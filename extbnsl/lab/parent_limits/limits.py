@@ -62,7 +62,7 @@ class LimitProblem:
     most: the most parents that a variable may have, n - 1 or the claim's limit.
     """
 
-    records: int
+    records: float
     arities: NDArray[np.int64]
     entropies: NDArray[np.float64]
     gains: NDArray[np.float64]
@@ -113,7 +113,7 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
         entropies[order] = [cells_of(dataset, variable).misfit for variable in order.tolist()]
         gains[order] = np.minimum(entropies[order] - counted.floors, entropies[order]) + SLACK * entropies[order]
     most = n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1)
-    return LimitProblem(dataset.records, dataset.arities, entropies, gains, score.parameter(dataset.records), most)
+    return LimitProblem(dataset.total, dataset.arities, entropies, gains, score.parameter(dataset.total), most)
 
 
 def check_limited(claim: Claim) -> ParameterScore:

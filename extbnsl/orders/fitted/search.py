@@ -80,8 +80,7 @@ class Fitting:
 def fitting(columns: Standardised, constraints: Constraints, price: float, each: float = 0.0) -> Fitting:
     """What a search of columns under these constraints needs, if a parameter costs the price, and an arc so much
     besides, in nats. O(n^3)."""
-    records, must = columns.records, constraints.required.sum(axis=0)
-    half, of_parent = records / 2, price + each
+    half, must, of_parent = columns.total / 2, constraints.required.sum(axis=0), price + each
     most = np.minimum(constraints.limits, np.maximum(must, min(columns.largest - 1, MOST_PARENTS)))
     tiny = TINY + RELATIVE * float(np.abs(columns.own).max())
     gram = Gram(

@@ -105,7 +105,7 @@ class AveragedStates(ChildSource):
     def _penalty(self, child: int, parents: Sequence[int]) -> float:
         arities = self.data.arities
         states = math.prod(arities[list(parents)].tolist())
-        return penalty_of(self.score.parameter(self.data.records), int(arities[child]), states)
+        return penalty_of(self.score.parameter(self.data.total), int(arities[child]), states)
 
     def _begun(self, child: int, part: int, slack: float, alone: float) -> tuple[AveragedTask, AveragedFrames]:
         """What a part of a child's search reads, and its stack with the parents that must be."""
@@ -139,7 +139,7 @@ class AveragedStates(ChildSource):
             slack=wide,
             margin=margin,
             every=self.parts(child),
-            mlogm=mlogm_table(own),
+            mlogm=mlogm_table(own, data.each),
         )
         depth, largest = max(1, most), int(arities.max(initial=1))
         frames = AveragedFrames(

@@ -59,7 +59,7 @@ class AveragedNumbers(ChildSource):
     @property
     def price(self) -> float:
         """Of a parameter, in nats."""
-        return parameter_price(self.claim, self.data.records)
+        return parameter_price(self.claim, self.data.total)
 
     def check(self) -> None:
         check_required(self, self.constraints)
@@ -78,7 +78,7 @@ class AveragedNumbers(ChildSource):
         records = self.data.records if targets is None else int(targets.left(child).sum())
         apart = np.diff(np.unique(values[~np.isnan(values)])).min(initial=math.inf)
         variance = 2 * math.pi * LEAST_SHARE / (2 * self.data.records)
-        misfit = records * ((math.log(variance) + 1) / 2 + math.log(apart))
+        misfit = self.data.each * records * ((math.log(variance) + 1) / 2 + math.log(apart))
         return misfit + self.price * (len(self.constraints.parents_required(child)) + OWN_PARAMETERS)
 
     def parts(self, child: int) -> int:
@@ -162,7 +162,7 @@ class AveragedNumbers(ChildSource):
         if records < len(family) + 1 or np.isinf(logs[: len(given)]).any() or np.isinf(logs[-1]):
             return None
         varies = np.flatnonzero(np.isfinite(logs))
-        factor, times = np.ascontiguousarray(factor[varies]), int(own.sum()) / records
+        factor, times = np.ascontiguousarray(factor[varies]), self.data.each * int(own.sum()) / records
         misfit = records * ((math.log(2 * math.pi) + 1) / 2 + float(logs[-1]))
         share = max(LEAST_SHARE, float(factor[-1, -1] ** 2))
         off = min(1.0, m * ROUNDING / share)

@@ -53,7 +53,7 @@ class Conditional(ChildSource):
                 advice=("leave this one out of ", Mention("required"), " and the knowledge"),
             )
         own = replace(constraints, allowed=constraints.allowed & ~wrong)
-        return cls(data, claim, own, np.arange(data.variables), columns, parameter_price(claim, data.records))
+        return cls(data, claim, own, np.arange(data.variables), columns, parameter_price(claim, data.total))
 
     def __getstate__(self) -> dict[str, Any]:
         """What other processes get."""
@@ -102,7 +102,7 @@ class Conditional(ChildSource):
         for rows in np.split(order, ends[:-1]):
             share = self.columns.left_in(rows, child, numbers)
             left += len(rows) / 2 * math.log(share) if share is not None else len(rows) * (FLOOR - 0.5)
-        return self.columns.own(child) + left - 1e-9 * self.data.records
+        return self.columns.own(child) + self.data.each * left - 1e-9 * self.data.records
 
     def parts(self, child: int) -> int:
         """Of a child with many candidates of states: those without one, and those with each as the first."""
@@ -144,7 +144,9 @@ class Conditional(ChildSource):
         if count > 1 and not halt[0]:
             sure = np.isfinite(errors)
             order = np.lexsort((*masks.T, costs))
-            margin = 2.0 * float(errors[sure].max(initial=0.0)) + with_rounding(slack, float(np.abs(costs).max()))
+            margin = 2.0 * float(errors[sure].max(initial=0.0)) + with_rounding(
+                slack / self.data.each, float(np.abs(costs).max())
+            )
             masks, sure = np.ascontiguousarray(masks[order]), sure[order]
             masks = masks[undominated(masks, costs[order], max(margin, 1e-12), halt=halt) | ~sure]
         return self.named(child, own, masks, int(found.counts[1]), halt)
@@ -189,7 +191,8 @@ class _Search:
             chosen = columns.columns[[*base_numbers, *numbers, child]].T
             alone = columns.columns[[*base_numbers, child]].T
             self._columns = Columns(np.ascontiguousarray(chosen), np.ascontiguousarray(alone), len(base_numbers))
-        self._asked = Asked(limit, source.price, source.arc, wide, own)
+        each = data.each  # the search counts rows
+        self._asked = Asked(limit, source.price / each, source.arc / each, wide / each, own / each)
 
     def run(
         self, firsts: tuple[int, int, int], halt: NDArray[np.uint8], before: Known | None = None

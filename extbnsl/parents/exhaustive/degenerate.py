@@ -37,7 +37,7 @@ class Degenerate(ChildSource):
     @classmethod
     def of(cls, data: Mixed, claim: Claim, constraints: Constraints) -> "Degenerate":
         """The source of data with the score of a claim."""
-        price = parameter_price(claim, data.records)
+        price = parameter_price(claim, data.total)
         return cls(data, claim, constraints, np.arange(data.variables), blocks_of(data), price)
 
     def check(self) -> None:
@@ -91,7 +91,7 @@ class Degenerate(ChildSource):
             for _ in range(2):  # what is left of what was all but taken out
                 vectors = vectors - (vectors @ basis) @ basis.T
         sizes = blocks.sizes[[*candidates, child]]
-        records, width = self.data.records, len(blocks.coordinates)
+        records, width = self.data.total, len(blocks.coordinates)
         base = blocks.own(child) + self.price * blocks.parameters(child, must)
         widest = int(sizes.max())
         margin = records * widest * ROUNDING * width * width / FLOOR + 1e-12 * (1.0 + records + abs(base))

@@ -43,16 +43,18 @@ LITTLE_LEFT = f"less than {LEAST_SHARE:g} of the variance of one is left"
 class Standardised:
     """Columns with mean 0 and variance 1, by their triangular factor.
 
-    factor (n, r) float64: row v is column v of F, where F^T F is the correlation matrix; r: n, or the records if they
-    are fewer. log_deviation (n,): ln of the standard deviation of each column in the units of the data. unexplained
-    (n,): the share of the variance of each that all others of a regular set leave, at least. largest: no regular set
-    has more members. given: the variables that are given, which cost nothing. collinear: sets of columns that determine
-    each other, some of them; none where all columns together are regular.
+    records: how many rows; total: N, the sum of their weights. factor (n, r) float64: row v is column v of F, where
+    F^T F is the correlation matrix; r: n, or the records if they are fewer. log_deviation (n,): ln of the standard
+    deviation of each column in the units of the data. unexplained (n,): the share of the variance of each that all
+    others of a regular set leave, at least. largest: no regular set has more members. given: the variables that are
+    given, which cost nothing. collinear: sets of columns that determine each other, some of them; none where all
+    columns together are regular.
     """
 
     source: str
     names: tuple[str, ...]
     records: int
+    total: float
     factor: NDArray[np.float64]
     log_deviation: NDArray[np.float64]
     unexplained: NDArray[np.float64]
@@ -63,17 +65,17 @@ class Standardised:
     @property
     def least(self) -> NDArray[np.float64]:
         """f of each variable; see scores/gaussian.py."""
-        return self.records / 2 * np.log(self.unexplained)
+        return self.total / 2 * np.log(self.unexplained)
 
     @property
     def own(self) -> NDArray[np.float64]:
         """What each costs without parents but for its penalty, in nats."""
-        return self.records * ((math.log(2 * math.pi) + 1) / 2 + self.log_deviation)
+        return self.total * ((math.log(2 * math.pi) + 1) / 2 + self.log_deviation)
 
     @property
     def rounding(self) -> float:
         """What rounding may do to a difference of determinants of regular sets, in nats."""
-        return float(self.records * len(self.names) * ROUNDING / self.unexplained.min())
+        return float(self.total * len(self.names) * ROUNDING / self.unexplained.min())
 
     def slack(self, slack: float) -> float:
         """The slack, in nats, by which an enumeration keeps all that are within this one."""
@@ -97,7 +99,7 @@ class Standardised:
         halt = unhalted() if halt is None else halt
         unexplained(child, varsets, self.factor, halt, shares)
         parameters = np.bitwise_count(varsets).sum(axis=1) + OWN_PARAMETERS
-        costs = self.own[child] + self.records / 2 * np.log(shares) + price * parameters
+        costs = self.own[child] + self.total / 2 * np.log(shares) + price * parameters
         if self.collinear:
             left = np.ones(len(varsets))
             least_left(child, varsets, self.factor, halt, left)
@@ -196,6 +198,7 @@ def _standardised(numbers: Numbers, values: NDArray[np.float64], which: str) -> 
         source=numbers.source,
         names=numbers.names,
         records=records,
+        total=records * numbers.each,
         factor=factor,
         log_deviation=np.log(largest) + np.log(deviation),
         unexplained=shares,
@@ -284,7 +287,7 @@ class Measured(LatticeSource):
     @classmethod
     def of(cls, data: Numbers, claim: Claim, constraints: Constraints) -> "Measured":
         """The source of data with the score of a claim."""
-        price = parameter_price(claim, data.records)
+        price = parameter_price(claim, data.total)
         return cls(data, claim, constraints, np.arange(data.variables), all_standardised(data), price)
 
     def check(self) -> None:
@@ -368,4 +371,4 @@ class Measured(LatticeSource):
 
 
 def _moments(columns: Standardised) -> Moments:
-    return moments(columns.factor @ columns.factor.T, columns.least, columns.records)
+    return moments(columns.factor @ columns.factor.T, columns.least, columns.total)

@@ -90,7 +90,8 @@ class Regressed(ChildSource):
         must, own = list(self.constraints.parents_required(child)), self.constraints.candidates(child).tolist()
         limit = min(int(self.constraints.limits[child]), columns.largest - 1) - len(must)
         rows = columns.factor[[*must, *own, child]]
-        asked = Asked(limit, price, self.arc, columns.slack(slack), float(columns.own[child]))
+        each, own_cost = self.data.each, float(columns.own[child])  # the search counts rows
+        asked = Asked(limit, price / each, self.arc / each, columns.slack(slack) / each, own_cost / each)
         search = functools.partial(_search, rows @ rows.T, columns.records, len(must), asked)
         found, _ = all_found(search, words(len(own)), halt)
         return self.named(child, own, found.masks[: int(found.counts[0])], int(found.counts[1]), halt)

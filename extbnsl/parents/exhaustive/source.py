@@ -23,7 +23,7 @@ from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.formula import Formula
-from extbnsl.scores.known import COLUMNS, Known, check_kind, model_of, score_of
+from extbnsl.scores.known import COLUMNS, Known, check_data, model_of, score_of
 from extbnsl.scores.score import ParameterScore, most_parents
 
 MOST_COUNTED = (1 << 16) - 1  # records, of which a search for a child by itself has counters
@@ -44,7 +44,7 @@ class Counted(LatticeSource):
         return cls(data, replace(claim, score=score.name, ess=score.ess), constraints, varying(data, score), score)
 
     def without_arcs(self) -> float:
-        return self.data.records * float(np.log(self.data.arities).sum())
+        return self.data.total * float(np.log(self.data.arities).sum())
 
     def least_costs(self, workers: Workers) -> list[float]:
         """See `Source`; a stop leaves zero of the misfit. Some ten ns per record and variable."""
@@ -60,7 +60,7 @@ class Counted(LatticeSource):
         dataset, order, constraints, score = self.data, self.order, self.constraints, self.score
         table = self._table(dataset.codes)
         limits, here = np.minimum(constraints.limits[order], order.size - 1), np.ix_(order, order)
-        parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
+        parameter = score.parameter(dataset.total) if isinstance(score, ParameterScore) else 0.0
         return CountingProblem(
             table=table,
             limits=limits,
@@ -75,7 +75,7 @@ class Counted(LatticeSource):
     def _table(self, codes: NDArray[np.uint16]) -> CountingTable:
         """The table of some records, (N, n)."""
         rows, weights = distinct_rows(np.ascontiguousarray(codes[:, self.order]))
-        return counting_table(rows, weights, self.data.arities[self.order])
+        return counting_table(rows, weights, self.data.arities[self.order], self.data.each)
 
     def _form(self, table: CountingTable, limits: NDArray[np.int64], states: int = 1) -> Formula | None:
         """What the score is, where it is no price of a parameter, of the records of a table; given parents of so many
@@ -176,7 +176,7 @@ SOURCES: dict[str, Callable[[Any, Claim, Constraints], Source]] = {
 def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) -> Source:
     """Data with the score of a claim, and the constraints of the claim if no others are given; InputError if the score
     is of another kind of data, or they cannot be scored, or a family that must be is not allowed."""
-    check_kind(data.kind, claim)
+    check_data(data, claim)
     if not data.alike:
         check_values(data)
     source = charged(

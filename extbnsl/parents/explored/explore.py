@@ -42,7 +42,7 @@ from extbnsl.parents.explored.selection import (
 )
 from extbnsl.scores.charges import Charges, charges_of
 from extbnsl.scores.gaussian import OWN_PARAMETERS
-from extbnsl.scores.known import check_kind, parameter_price, score_of
+from extbnsl.scores.known import check_data, parameter_price, score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
 
 SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
@@ -163,7 +163,7 @@ def exploration(
     The paper's selections have `first` 0. A search over orders is better off with small sets of all kinds: it needs
     families for a child whose best parents come after it.
     """
-    check_kind(dataset.kind, claim)
+    check_data(dataset, claim)
     constraints = constraints_of(claim, dataset.names)
     columns, parameter, exact = _COLUMNS[dataset.kind](dataset, claim, constraints)
     charges, saved = charges_of(claim, dataset.names), most_saved(claim, dataset.names)
@@ -175,7 +175,7 @@ Explorable = tuple[Columns, float, Standardised | None]  # as an Exploration has
 
 def _columns_of_states(dataset: Dataset, claim: Claim, constraints: Constraints) -> Explorable:
     score = score_of(claim)
-    parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
+    parameter = score.parameter(dataset.total) if isinstance(score, ParameterScore) else 0.0
     most = min(MOST_PARENTS + int(constraints.required.sum(axis=0).max()), int(constraints.limits.max()))
     return bit_columns(dataset, score, most), parameter, None
 
@@ -183,7 +183,7 @@ def _columns_of_states(dataset: Dataset, claim: Claim, constraints: Constraints)
 def _columns_of_numbers(numbers: Numbers, claim: Claim, constraints: Constraints) -> Explorable:
     check_regular(all_standardised(numbers), constraints)
     columns = standardised(numbers)
-    return correlated_columns(columns), OWN_PARAMETERS * parameter_price(claim, numbers.records), columns
+    return correlated_columns(columns), OWN_PARAMETERS * parameter_price(claim, numbers.total), columns
 
 
 _COLUMNS: dict[str, Callable[[Any, Claim, Constraints], Explorable]] = {

@@ -88,7 +88,7 @@ def bit_columns(dataset: Dataset, score: Known = MDL, max_parents: int = 0) -> C
         packed = np.packbits(codes[variable[some]] == state[some, None], axis=1, bitorder="little")
         bits[some].view(np.uint8)[:, : packed.shape[1]] = packed
     counts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
-    mlogm = mlogm_table(records)
+    mlogm = mlogm_table(records, dataset.each)
     entropies = np.maximum(0.0, mlogm[-1] - np.add.reduceat(mlogm[counts], first[:-1]))
     entropies[np.maximum.reduceat(counts, first[:-1]) == records] = 0.0
     form = formula(MISFIT, arities)
@@ -112,7 +112,7 @@ def correlated_columns(columns: Standardised) -> Columns:
         mlogm=np.zeros(1),
         form=formula(MISFIT, arities),
         correlations=np.ascontiguousarray(columns.factor @ columns.factor.T),
-        half=columns.records / 2,
+        half=columns.total / 2,
     )
 
 

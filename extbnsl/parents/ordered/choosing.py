@@ -28,7 +28,7 @@ from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.searches import TIE, branch_and_bound, find_greedily
 from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.counting import mlogm_table
-from extbnsl.scores.known import Known, check_kind, score_claimed
+from extbnsl.scores.known import Known, check_data, score_claimed
 from extbnsl.scores.score import ParameterScore, Titled, most_parents
 
 STAGE = "parents"
@@ -84,10 +84,10 @@ def order_problem(
     """The problem, with the method that "auto" is; InputError if there is no such score, or the order is against the
     knowledge. search: that of the method, if it is a published one to compare with."""
     constraints = under_order(constraints_of(claim, data.names), order, data.names)
-    check_kind(data.kind, claim)
+    check_data(data, claim)
     assert (methods.method == SUZUKI) == (search is not None), "who asks for it brings it"
     chosen, score = methods.for_claim(claim, data.alike), score_claimed(claim)
-    return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records), search)
+    return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records, data.each), search)
 
 
 def choose_parents(
@@ -229,7 +229,7 @@ def child_table(
         arities=np.array([len(dataset.states[v]) for v in chosen], np.int64),
         child_arity=len(dataset.states[child]),
         alone=cells_of(dataset, child).misfit,
-        parameter=score.parameter(dataset.records),
+        parameter=score.parameter(dataset.total),
         mlogm=mlogm,
     )
 
