@@ -325,7 +325,8 @@ _ALIKE: dict[str, Callable[["Network", Any, str, Mapping[str, Any], float], _Ali
 def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The data options of the records that are judged: of all, by these columns."""
     columns = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-    return dict(how) | {"columns": columns, "drop": None, "records": None, "weights": None, "targets": None}
+    without = dict.fromkeys(("drop", "records", "weights", "imputation", "targets"))
+    return dict(how) | without | {"columns": columns}
 
 
 def _new_records(

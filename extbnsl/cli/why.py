@@ -82,16 +82,20 @@ def _counts(judge: "Judge", variables: Sequence[int]) -> Iterator[str]:
     x, *other = variables
     states = list(map(shown, data.states[x]))
     if not other:
-        each = [f"{state} {count:,}" for state, count in zip(states, cells_of(data, x).counts[0], strict=True)]
+        counts = data.in_records(cells_of(data, x).counts[0])
+        each = [f"{state} {count:,}" for state, count in zip(states, counts, strict=True)]
         more = f", and {len(each) - MOST_STATES} more" if len(each) > MOST_STATES else ""
-        yield wrapped(f"{data.names[x]}: {', '.join(each[:MOST_STATES])}{more} ({in_full(data.records, 'record')})")
+        yield wrapped(f"{data.names[x]}: {', '.join(each[:MOST_STATES])}{more} ({in_full(data.observed, 'record')})")
     elif max(len(states), len(data.states[other[0]])) <= MOST_STATES:
         counts = np.zeros((len(data.states[other[0]]), len(states)), np.int64)
         own = data.codes[(data.codes[:, [other[0], x]] < data.arities[[other[0], x]]).all(axis=1)]
         np.add.at(counts, (own[:, other[0]], own[:, x]), 1)
-        head = [in_full(data.records, "record"), *(f"{shown(data.names[x])}={state}" for state in states)]
+        head = [in_full(data.observed, "record"), *(f"{shown(data.names[x])}={state}" for state in states)]
         names = [f"{shown(data.names[other[0]])}={shown(state)}" for state in data.states[other[0]]]
-        rows = ([name, *(f"{count:,}" for count in own)] for name, own in zip(names, counts.tolist(), strict=True))
+        rows = (
+            [name, *(f"{count:,}" for count in own)]
+            for name, own in zip(names, data.in_records(counts).tolist(), strict=True)
+        )
         yield from aligned([head, *rows], left=1)
         yield ""
 

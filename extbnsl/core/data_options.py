@@ -144,6 +144,15 @@ class DataOptions(Options):
             "this column says how many records each row stands for, and is no variable", "COLUMN", default="one each"
         ),
     ] = None
+    imputation: Annotated[
+        str | None,
+        Option(
+            "this column says which of several tables each row is of, in which the missing values of the same records "
+            "were filled in, and is no variable: records count once, and resamples are the tables",
+            "COLUMN",
+            default="one table",
+        ),
+    ] = None
     targets: Annotated[
         str | None,
         Option(

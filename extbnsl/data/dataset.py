@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,18 +107,21 @@ class Slices:
 @dataclass(frozen=True, eq=False)
 class Weights:
     """What rows stand for where records have weights that are not whole: each record has as many rows as its weight
-    has parts of a size.
+    has parts of a size. And where there are several tables of the same records.
 
     Attributes
     ----------
     each : float
         That size: what a row weighs, in records.
     ends : ndarray of int64, (records,)
-        How many rows there are up to the end of each record that has rows.
+        How many rows there are up to the end of each record that has rows; or of each table.
+    tables : bool
+        Whether the rows are tables of the same records, in which missing values were filled in.
     """
 
     each: float
     ends: NDArray[np.int64]
+    tables: bool = False
 
 
 def at_lag(name: str, lag: int) -> str:
@@ -168,7 +171,24 @@ class Data(ABC):
     @property
     def observed(self) -> int:
         """How many records there are for people: rows, or those that have weights which are not whole."""
-        return self.records if self.weights is None else len(self.weights.ends)
+        if self.weights is None:
+            return self.records
+        return self.records // self.tables if self.tables else len(self.weights.ends)
+
+    def as_records(self) -> Self:
+        """The data with each row as a record."""
+        own: Self = replace(cast(Any, self), weights=None)
+        return own
+
+    def in_records(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """So many rows in whole records, for people: at least one where there are any."""
+        records = np.rint(rows * self.each).astype(np.int64)
+        return np.where(rows > 0, np.maximum(1, records), 0)
+
+    @property
+    def tables(self) -> int:
+        """How many imputed tables the rows are; 0 where they are none."""
+        return len(self.weights.ends) if self.weights is not None and self.weights.tables else 0
 
     @property
     @abstractmethod
@@ -523,8 +543,8 @@ class Described(NamedTuple):
     """A column of data.
 
     name: as it is in the data.
-    kind: "states", "numbers", "date", "identifier", "text", "constant", "empty", "weights", "targets", "time", or
-        "unit".
+    kind: "states", "numbers", "date", "identifier", "text", "constant", "empty", "weights", "imputation",
+        "targets", "time", or "unit".
     distinct: how many different values it has, without missing ones, before it is cut.
     states: the first STATES_LISTED of the states that a solve has, or would have, with how many records have each; none
     of numbers that are not cut.
@@ -588,9 +608,11 @@ def apart_in(data: Data | None) -> NDArray[np.bool_] | None:
 def state_counts(dataset: Dataset | Mixed) -> tuple[tuple[int, ...], ...]:
     """How many records have each state of each variable, in the order of `dataset.states`; none of one that has
     numbers. O(N n)."""
-    columns = zip(dataset.codes.T, dataset.states, strict=True)
-    counted = (np.bincount(codes, minlength=len(own))[: len(own)].tolist() if own else () for codes, own in columns)
-    return tuple(map(tuple, counted))
+    found = list[tuple[int, ...]]()
+    for codes, own in zip(dataset.codes.T, dataset.states, strict=True):
+        counts = np.bincount(codes, minlength=len(own))[: len(own)]
+        found.append(tuple(dataset.in_records(counts).tolist()))
+    return tuple(found)
 
 
 def spreads(numbers: Numbers) -> tuple[Spread, ...]:

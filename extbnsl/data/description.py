@@ -37,13 +37,14 @@ from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selecte
 
 def described(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Description:
     """What the columns, all of the same number of records, hold, and what `prepare` makes of them if they are treated
-    as `wanted`: of the records that are left, each as often as its weight says.
+    as `wanted`: of the records that are left, each as often as its weight says if all are whole.
 
     Values that are missing are counted before records are dropped for them. Raises InputError for options that name
     what is not there, as `prepare` does, and BudgetError if the time of `reading` is up, or weights stand for too many
     records. O(N n).
     """
-    apart = {name: option for option in ("targets", "weights") if (name := getattr(wanted, option)) is not None}
+    options = ("targets", "weights", "imputation")
+    apart = {name: option for option in options if (name := getattr(wanted, option)) is not None}
     for name, option in apart.items():
         check_there(option, [name], columns, source)
     slicing = () if wanted.slicing is None else wanted.slicing.columns
@@ -95,11 +96,13 @@ def _records_left(
     if not times:
         return kept, warnings, rows, []
     try:
-        whole, often, _, told = repeated(kept[:-1], kept[-1], source, reading)
+        whole, often, standing, told = repeated(kept[:-1], kept[-1], source, reading)
     except InputError as error:
         what = str(error.what).removesuffix(".")
         return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]
-    return whole, warnings + told, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
+    if standing is not None:
+        return kept[:-1], warnings + told, rows, []
+    return whole, warnings, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
 
 
 def _notes(

@@ -15,6 +15,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
 from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers, Targets, Weights
+from extbnsl.data.imputed import tables_of
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal
 from extbnsl.data.series import parted
@@ -222,6 +223,9 @@ def chosen_records(
     if wanted.weights is not None:
         columns, own = without_one(columns, "weights", wanted.weights, source)
         weights = [replace(own, codes=own.codes[: wanted.records])]
+    if wanted.imputation is not None:
+        columns, own = without_one(columns, "imputation", wanted.imputation, source)
+        weights = [replace(own, codes=own.codes[: wanted.records])]
     columns = selected(columns, wanted, source)
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
@@ -231,7 +235,11 @@ def chosen_records(
         reading.check_time(source)
         marked.append(marked_as(replace(column, codes=column.codes[: wanted.records]), wanted, source))
     complete, of_missing, rows = settle_missing([*marked, *weights], wanted.missing, source, states)
-    if weights:
+    if wanted.imputation is not None:
+        order, standing = tables_of(complete[-1], source)
+        complete = tuple(replace(column, codes=column.codes[order]) for column in complete[:-1])
+        rows = order if rows is None else rows[order]
+    elif weights:
         complete, times, standing, told = repeated(complete[:-1], complete[-1], source, reading)
         rows, of_missing = np.repeat(np.arange(len(times)) if rows is None else rows, times), of_missing + told
     if targets is None:
@@ -391,7 +399,7 @@ def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> Rema
 
 MOST_RECORDS = (1 << 32) - 1  # that counting takes
 LARGEST_WEIGHT = 1e18
-PARTS, PARTS_OF_RECORD = 1 << 20, 64  # of all records and of each: weights are rounded to no larger ones
+PARTS_IN_ALL, PARTS_OF_RECORD = 1 << 20, 64  # of all records and of each: weights are rounded to no larger ones
 COLUMN_BYTES = 2  # of a record, in each column of the data set
 
 
@@ -453,7 +461,7 @@ def _part(weights: Sequence[Fraction], total: Fraction, records: int) -> tuple[F
     whole."""
     if all(weight.denominator == 1 for weight in weights):
         return Fraction(1), ()
-    most, shared = max(PARTS, PARTS_OF_RECORD * records), math.lcm(*(weight.denominator for weight in weights))
+    most, shared = max(PARTS_IN_ALL, PARTS_OF_RECORD * records), math.lcm(*(weight.denominator for weight in weights))
     exact = Fraction(math.gcd(*(int(weight * shared) for weight in weights)), shared)
     exact /= math.ceil(exact)  # no part is more than a record
     if total <= exact * most:

@@ -4,7 +4,8 @@ Of a time series of several units whole units are drawn, as many as there are: r
 and units do not (the bootstrap of clusters; Davison and Hinkley 1997, section 3.8). A series without units is drawn row
 by row, each with the past that it has: that is sound as far as the lags hold all of the past that matters, since what a
 row adds to its past is independent then (the pairwise bootstrap; Gonçalves and Kilian 2004, Journal of Econometrics
-123). Records whose weights are not whole are units of as many rows as they have parts.
+123). Records whose weights are not whole are units of as many rows as they have parts. Of imputed tables the
+resamples are the tables themselves, in their order.
 """
 
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ class Resampling:
     def size(self) -> int:
         """The bytes of a resample, at most."""
         records = self.records
+        if self.data.tables:
+            return int(self.ends[0]) * self.data.record_bytes
         if self.units is not None:
             records = len(self.units) * int(np.diff(self.units, prepend=0).max())
         return records * self.data.record_bytes
@@ -54,6 +57,9 @@ class Resampling:
         platform; names and states are those of the data, whether they occur or not. O(N log d + N n), and as many bytes
         as the data have.
         """
+        if self.data.tables:
+            each = int(self.ends[0])
+            return self.data.taken(np.arange((number - 1) * each, number * each)).as_records()
         ends = self.ends if self.units is None else np.arange(1, len(self.units) + 1)
         times = np.zeros(len(ends), np.int64)
         for block, (first, end) in enumerate(chunks(int(ends[-1]), DRAWN)):
@@ -70,6 +76,8 @@ def resampling_of(data: Data) -> Resampling:
     """What resamples of data are drawn from; costs what `distinct` does."""
     if data.slices is not None and len(data.slices.ends) > 1:
         return Resampling(data, np.arange(1, data.records + 1), data.slices.ends)
+    if data.weights is not None and data.tables:
+        return Resampling(data, data.weights.ends)
     if data.weights is not None:
         return Resampling(data, np.arange(1, data.records + 1), data.weights.ends)
     distinct, times = data.distinct()

@@ -102,6 +102,7 @@ class Treatment:
     states: declared states of columns, their names or how many there are.
     records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
+    imputation: the column that says which imputed table each row is of, and is no variable.
     targets: the column that names the variables which were set from outside, and is no variable.
     slicing: how rows of a time series are made of the records; None of records that are independent.
     writing: how texts write numbers.
@@ -117,6 +118,7 @@ class Treatment:
     states: Mapping[str, States] = field(default_factory=dict)
     records: int | None = None
     weights: str | None = None
+    imputation: str | None = None
     targets: str | None = None
     slicing: Slicing | None = None
     writing: Writing = Writing()
@@ -136,7 +138,7 @@ class Treatment:
     @property
     def of_records(self) -> tuple[str, ...]:
         """The columns that are no variables: they say something of the records."""
-        own = tuple(name for name in (self.weights, self.targets) if name is not None)
+        own = tuple(name for name in (self.weights, self.imputation, self.targets) if name is not None)
         return own if self.slicing is None else (*own, *self.slicing.columns)
 
     def markers_in(self, name: str) -> frozenset[str]:
@@ -165,10 +167,15 @@ def treatment(options: DataOptions) -> Treatment:
         given = getattr(options, name)
         if given is not None and not isinstance(given, Iterable):
             raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=name, value=given)
-    for name in ("weights", "targets", "time_column", "unit_column"):
+    for name in ("weights", "imputation", "targets", "time_column", "unit_column"):
         column = getattr(options, name)
         if column is not None and not isinstance(column, str):
             raise InputError(f"{column!r} is no name of a column.", option=name.replace("_", "-"), value=column)
+    if options.imputation is not None:
+        for name in ("weights", "time_column"):
+            if getattr(options, name) is not None:
+                both = (Mention("imputation"), " and ", Mention(name.replace("_", "-")))
+                raise InputError(*both, " exclude each other; leave one out.")
     rules, kept, states = _rules(options.discretise), _names(options.discrete), declared_states(options.states)
     markers = _markers(_texts(options.na))
     for name, others in (("discrete", kept), ("states", states)):
@@ -186,6 +193,7 @@ def treatment(options: DataOptions) -> Treatment:
         states=states,
         records=options.records,
         weights=None if options.weights is None else clean_name(options.weights),
+        imputation=None if options.imputation is None else clean_name(options.imputation),
         targets=None if options.targets is None else clean_name(options.targets),
         slicing=_slicing(options),
         writing=Writing(options.decimal, options.thousands, _texts(options.unit), options.below_detection),

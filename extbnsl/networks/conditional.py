@@ -105,7 +105,7 @@ def _regressed(family: Family, child: int, data: Mixed) -> Family:
         found[int(which[rows[0]])] = regression_of(data.values[rows], child, family.numbers)
     elsewhere = regression_of(data.values, child, family.numbers) if len(found) < size else None
     own = tuple(found.get(j, elsewhere) for j in range(size))
-    return Family(None, family.discrete, family.numbers, family.shape, own, tuple(records.tolist()))  # type: ignore[arg-type]
+    return Family(None, family.discrete, family.numbers, family.shape, own, tuple(data.in_records(records).tolist()))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)

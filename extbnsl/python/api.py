@@ -247,9 +247,10 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
     -------
     list of dict
         A row of plain values for each column: `name`, `kind` ("states", "numbers", "date", "identifier", "text",
-        "constant", "empty", "weights" or "targets"), how many `distinct` values it has, the first `states` with how
-        many records have each, the `smallest` and the `largest` number, how many values are `missing`, how texts were
-        `read`, the rule by which it is `cut`, what is `odd`, in sentences, and whether it is `refused`.
+        "constant", "empty", "weights", "imputation" or "targets"), how many `distinct` values it has, the first
+        `states` with how many records have each, the `smallest` and the `largest` number, how many values are
+        `missing`, how texts were `read`, the rule by which it is `cut`, what is `odd`, in sentences, and whether it is
+        `refused`.
 
     Raises
     ------

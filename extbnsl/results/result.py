@@ -235,6 +235,7 @@ class Result:
                 "data_digest": self.digest,
                 "source": None if self.dataset is None else self.dataset.source,
                 "records": None if self.dataset is None else self.dataset.observed,
+                **({} if self.dataset is None or self.dataset.weights is None else {"weight": self.dataset.total}),
                 **(made or {}),
             },
             **({} if targets is None else {"targets": list(map(list, targets.names(names)))}),

@@ -131,9 +131,8 @@ def check_data(data: "Data", claim: Claim) -> None:
     check_kind(data.kind, claim)
     if data.weights is not None and not isinstance(score_claimed(claim), PenalisedScore):
         raise InputError(
-            f"{data.source} has weights that are not whole, and {claim.score!r} counts records: take one of "
-            f"{', '.join(WITH_PENALTY)}, or round the weights.",
-            option="weights",
+            f"{data.source} has weights that are not whole, or imputed tables, and {claim.score!r} counts whole "
+            f"records: take one of {', '.join(WITH_PENALTY)}."
         )
 
 

@@ -147,6 +147,8 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
     scope, claim = asked.scope, asked.claim
     scope.check()
     dataset, asked = records_of(asked.problem, asked.methods), replace(asked, kind=BOOTSTRAP)
+    if 0 < dataset.tables < scope.bootstrap:
+        raise InputError(f"bootstrap: the resamples are the {dataset.tables} imputed tables: give {dataset.tables}.")
     with (
         opened(asked, Commits, asked.methods, observer=observer, stop=stop) as run,
         taken_at(asked.place, dataset.names, scope.bootstrap) as taken,

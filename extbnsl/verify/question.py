@@ -16,7 +16,7 @@ SHORT = 12  # characters of a digest that tells two values apart for people
 OUTCOME = ("status", "order-optimal")  # what came of it
 DATA_PARTS = (
     *("header", "delimiter", "skip-lines", "comment", "missing", "na", "decimal", "thousands", "unit"),
-    *("below-detection", "columns", "drop", "discrete", "discretise", "states", "targets"),
+    *("below-detection", "columns", "drop", "discrete", "discretise", "states", "imputation", "targets"),
     *("time-column", "lags", "unit-column", "instant"),
 )
 EVERY = "data-options"  # all of these together

@@ -20,8 +20,7 @@ two nodes below it, with both answers to one question: then every network below 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -381,9 +380,8 @@ def _scored(
     if isinstance(problem, LocalScores):
         return ListedFamilies(problem, demands)
     if problem.weights is not None:
-        rows = replace(cast(Any, problem), weights=None)
         of_rows = claim_of_rows(claim, problem.variables, problem.total, problem.each)
-        return RowFamilies(_scored(rows, of_rows, demands, workers, leads / problem.each), problem.each)
+        return RowFamilies(_scored(problem.as_records(), of_rows, demands, workers, leads / problem.each), problem.each)
     sources, of = list[FamilySource](), dict[int, int]()
     for children, own in records_of_children(problem):
         of |= dict.fromkeys(children, len(sources))

@@ -1,5 +1,6 @@
 """Weights that are not whole: each record counts as often as its weight says in the misfit, and N is their sum."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -23,10 +24,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted
 
+import extbnsl
+from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data.dataset import Weights
+from extbnsl.data.resampling import resampling_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
@@ -219,3 +223,50 @@ def test_all_families_that_matter_are_counted_again(kind, seed, n):
         apart = not varset & int(cuts.cuts[0, 0, 0])
         reduced = cost - apart * int(cuts.multipliers[0]) / UNITS_PER_NAT
         assert varset in listed or reduced > most / UNITS_PER_NAT - 1e-6
+
+
+def test_a_survey_from_file_to_check(tmp_path, capsys):
+    """Records of some weights are what records of these multiples are, but for N."""
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 2, 120)
+    y = np.where(rng.random(120) < 0.8, x, 1 - x)
+    weights = rng.integers(1, 12, 120) / 4
+    lines = [f"{a},{b},{w}" for a, b, w in zip(x.tolist(), y.tolist(), weights.tolist(), strict=True)]
+    data, run = tmp_path / "s.csv", str(tmp_path / "s.run")
+    data.write_text("\n".join(["x,y,w", *lines]) + "\n")
+    assert main(["solve", str(data), "--weights", "w", "--run-dir", run, "--quiet"]) == 0
+    document = json.loads((tmp_path / "s.run" / "result.json").read_text())
+    assert document["provenance"]["records"] == 120
+    assert document["provenance"]["weight"] == weights.sum()
+    assert main(["verify", run, str(data)]) == 0
+    assert main(["why", run, "x"]) == 0
+    assert main(["describe", str(data), "--weights", "w"]) == 0
+    assert main(["score-network", run, str(data), "--weights", "w"]) == 0
+    capsys.readouterr()
+    other = tmp_path / "other.csv"
+    other.write_text(data.read_text().replace(",2.5\n", ",2.75\n"))
+    assert main(["verify", run, str(other)]) != 0
+    assert "digest" in capsys.readouterr().out
+    for score in ("bdeu", "k2", "fnml", "qnml"):
+        assert main(["solve", str(data), "--weights", "w", "--score", score, "--run-dir", run + score]) == 30
+        assert "has weights that are not whole" in capsys.readouterr().err
+
+
+def test_resamples_draw_whole_records():
+    rng = np.random.default_rng(11)
+    rows, _ = weighted(rng, random_numbers(rng, 2, 30))
+    of = dict(zip(*(own.tolist() for own in np.unique(rows.values[:, 0], return_counts=True)), strict=True))
+    drawn = resampling_of(rows).drawn(3, 1)
+    found, often = np.unique(drawn.values[:, 0], return_counts=True)
+    times = [count / of[value] for value, count in zip(found.tolist(), often.tolist(), strict=True)]
+    assert all(own == int(own) for own in times)
+    assert sum(times) == 30
+    assert max(times) > 1
+    assert drawn.each == rows.each
+    result = extbnsl.learn(
+        {"a": rng.random(40).tolist(), "b": rng.random(40).tolist(), "w": (rng.integers(1, 9, 40) / 4).tolist()},
+        score="gaussian-bic",
+        weights="w",
+        bootstrap=3,
+    )
+    assert result.bootstrap is not None
