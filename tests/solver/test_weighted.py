@@ -241,7 +241,7 @@ def test_a_survey_from_file_to_check(tmp_path, capsys):
     assert main(["verify", run, str(data)]) == 0
     assert main(["why", run, "x"]) == 0
     assert main(["describe", str(data), "--weights", "w"]) == 0
-    assert main(["score-network", run, str(data), "--weights", "w"]) == 0
+    assert main(["score-network", run, str(data)]) == 0
     capsys.readouterr()
     other = tmp_path / "other.csv"
     other.write_text(data.read_text().replace(",2.5\n", ",2.75\n"))
