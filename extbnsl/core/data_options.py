@@ -137,6 +137,16 @@ class DataOptions(Options):
             aliases=("arities",),
         ),
     ] = None
+    resolution: Annotated[
+        Texts | float | Mapping[str, float] | None,
+        Option(
+            "the measurement error of numbers, or of the column that is named: a standard deviation, in its units; no "
+            "regression leaves less",
+            "[COLUMN=]R,...",
+            default="numbers are exact",
+            repeated=True,
+        ),
+    ] = None
     records: Annotated[int | None, Option("use the first N records alone", "N", least=1, default="all")] = None
     weights: Annotated[
         str | None,

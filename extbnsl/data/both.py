@@ -64,7 +64,25 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
             states[j] = own
         warnings, treated = warnings + coded.warnings, treated | coded.treated
     names = tuple(column.name for column in complete)
-    return Mixed(names, tuple(states), codes, values, source, warnings, treated=treated, weights=standing)
+    of_states = [name for name, own in zip(names, states, strict=True) if own]
+    for name in wanted.resolution:
+        if name in of_states:
+            raise InputError(
+                f"column '{name}' of {source} has states, which have no measurement error; leave it out.",
+                option="resolution",
+                names=[name],
+            )
+    return Mixed(
+        names,
+        tuple(states),
+        codes,
+        values,
+        source,
+        warnings,
+        treated=treated,
+        weights=standing,
+        resolution=wanted.errors_of(names, of_states),
+    )
 
 
 def _has_states(column: Column, wanted: Treatment) -> bool:

@@ -135,6 +135,7 @@ class Data(ABC):
     kind: the word for it.
     names: of the n variables.
     source, warnings, layout, treated, targets, gaps, slices, weights: as a `Dataset` has them.
+    resolution: as `Numbers` have it, none of states alone.
     """
 
     kind: ClassVar[str]
@@ -147,6 +148,7 @@ class Data(ABC):
     gaps: bool
     slices: Slices | None
     weights: Weights | None
+    resolution: tuple[float, ...] = ()
 
     @property
     def variables(self) -> int:
@@ -364,6 +366,8 @@ class Numbers(Data):
         In C order and record order, all finite and at most 1e150, but for gaps.
     source, warnings, layout, treated, targets, gaps, slices, weights
         As in a `Dataset`; a value that is missing is no number.
+    resolution : tuple of float
+        The measurement error of each variable, a standard deviation; none if all numbers are exact.
     """
 
     kind = NUMBERS
@@ -377,6 +381,7 @@ class Numbers(Data):
     gaps: bool = False
     slices: Slices | None = None
     weights: Weights | None = None
+    resolution: tuple[float, ...] = ()
 
     @property
     def records(self) -> int:
@@ -429,6 +434,8 @@ class Mixed(Data):
         In C order and record order, all finite and at most 1e150; 0 where variable j has states.
     source, warnings, layout, treated, targets, gaps, slices, weights
         As in a `Dataset`; of no such data there are targets, gaps or slices yet.
+    resolution : tuple of float
+        As of `Numbers`, 0 of variables of states.
     """
 
     kind = MIXED
@@ -444,6 +451,7 @@ class Mixed(Data):
     gaps: bool = False
     slices: Slices | None = None
     weights: Weights | None = None
+    resolution: tuple[float, ...] = ()
 
     @property
     def records(self) -> int:
@@ -503,9 +511,10 @@ class Mixed(Data):
 
 
 def _more(data: Data) -> list[Any]:
-    """What the fingerprint of a time series has more, and that of rows that are no records."""
+    """What the fingerprint has more of a time series, of rows that are no records, and of numbers with errors."""
     lags = [] if data.slices is None else ["lags", data.slices.lags]
-    return lags if data.weights is None else [*lags, "each", data.each]
+    parts = [] if data.weights is None else ["each", data.each]
+    return [*lags, *parts, *(["resolution", data.resolution] if data.resolution else [])]
 
 
 def _digest(head: list[Any], records: NDArray[Any], dtype: str, targets: Targets | None) -> str:

@@ -38,6 +38,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     `with_states`, `settle_missing`, `without_one`, `repeated`, `targets_of` and `settle_states` do, and for no columns,
     no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
+    _refuse_errors(wanted)
     columns, series = parted(columns, wanted, source)
     chosen = chosen_records(columns, source, wanted, reading)
     made = encoded(chosen.columns, source, wanted, reading, chosen.rows)
@@ -118,8 +119,9 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     made = values_of(chosen.columns, source, wanted, reading)
     if made.odd:
         raise _without_numbers(made.odd, source, chosen.rows)
+    names = tuple(column.name for column in chosen.columns)
     numbers = Numbers(
-        tuple(column.name for column in chosen.columns),
+        names,
         made.values,
         source,
         chosen.warnings + tuple(remark.sentence() for remark in hints(made.looked)),
@@ -127,6 +129,7 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
         targets=chosen.targets,
         gaps=any((column.codes < 0).any() for column in chosen.columns),
         weights=chosen.weights,
+        resolution=wanted.errors_of(names),
     )
     return numbers if series is None else series.sliced(numbers, chosen.rows)
 
@@ -341,6 +344,15 @@ def of_unseen(columns: Sequence[Column], wanted: Treatment) -> list[Remark]:
     column, declare = ("columns", "declare") if len(told) > 1 else ("column", "declares")
     what = f"{column} {', '.join(told[:NAMES_SHOWN])}{more} {declare} states that no record has, and these count"
     return [Remark(tuple(found), (what,), ("say ", Mention("states"), " to declare others"))]
+
+
+def _refuse_errors(wanted: Treatment) -> None:
+    """Raise InputError for measurement errors of columns of states."""
+    if wanted.resolution:
+        raise InputError(
+            "it is of numbers, and this score takes states; leave it out, or take gaussian-bic, cg-bic or dg-bic.",
+            option="resolution",
+        )
 
 
 def _refuse_states(wanted: Treatment) -> None:

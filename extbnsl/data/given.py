@@ -93,6 +93,15 @@ class Given:
         for start, end in chunks(self.records, most):
             yield replace(self, columns=tuple(values[start:end] for values in self.columns), records=end - start)
 
+    def without(self, name: str) -> "Given":
+        """All columns but one of this name."""
+        return self.chosen([j for j, own in enumerate(self.names) if own != name])
+
+    def chosen(self, at: Sequence[int]) -> "Given":
+        """The columns at these places."""
+        keys, names, columns = (tuple(own[j] for j in at) for own in (self.keys, self.names, self.columns))
+        return replace(self, keys=keys, names=names, columns=columns)
+
     def in_order(self, names: Sequence[str], who: str, spare: str | None = None) -> "Given":
         """The columns that a network knows, in its order; `spare` is left out.
 

@@ -74,6 +74,8 @@ class Series:
         changed: dict[str, Any] = {"codes" if isinstance(data, Dataset) else "values": found}
         if isinstance(data, Dataset):
             changed["states"] = data.states * (lags + 1)
+        else:
+            changed["resolution"] = data.resolution * (lags + 1)
         warnings = (*data.warnings, told)
         return replace(data, names=names, treated=treated, slices=slices, warnings=warnings, **changed)
 

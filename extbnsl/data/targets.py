@@ -23,6 +23,31 @@ def targets_of(
     that are `there` and are no variables make no difference. rows: see `chosen_records`. InputError for a name that no
     column has, with its row, and for a variable that was set in every record. O(N).
     """
+    distinct, of = sets_of(column, names, there, source, rows)
+    occur = np.flatnonzero(np.bincount(of, minlength=len(distinct)))
+    kept = [distinct[k] for k in occur.tolist()]
+    always = sorted(set(range(len(names))).intersection(*kept)) if kept else []
+    if always:
+        own = [names[v] for v in always]
+        was = "was" if len(own) == 1 else "were"
+        raise InputError(
+            f"{source}: {listed(own)} {was} set from outside in every record, so that nothing tells of the parents",
+            option="targets",
+            names=own,
+            advice=("give records in which that is not so, or leave it out", dropped(own, ", with ")),
+        )
+    if kept == [()]:
+        return None
+    place = np.zeros(len(distinct), np.uint16)
+    place[occur] = np.arange(occur.size)
+    return Targets(tuple(kept), place[of])
+
+
+def sets_of(
+    column: Column, names: Sequence[str], there: Sequence[str], source: str, rows: NDArray[np.int64] | None
+) -> tuple[list[tuple[int, ...]], NDArray[np.uint16]]:
+    """Distinct sets of the variables of these names, ascending, and which of them each record has, (N,); else as
+    `targets_of`."""
     at, sets = {name: place for place, name in enumerate(names)}, list[tuple[int, ...]]()
     for text, often in zip(column.values, weights(column).tolist(), strict=True):
         found = set[int]()
@@ -42,24 +67,7 @@ def targets_of(
             names=[column.name],
         )
     numbers = {own: number for number, own in enumerate(distinct)}
-    of = np.array([numbers[own] for own in sets], np.uint16)[column.codes]
-    occur = np.flatnonzero(np.bincount(of, minlength=len(distinct)))
-    kept = [distinct[k] for k in occur.tolist()]
-    always = sorted(set(range(len(names))).intersection(*kept)) if kept else []
-    if always:
-        own = [names[v] for v in always]
-        was = "was" if len(own) == 1 else "were"
-        raise InputError(
-            f"{source}: {listed(own)} {was} set from outside in every record, so that nothing tells of the parents",
-            option="targets",
-            names=own,
-            advice=("give records in which that is not so, or leave it out", dropped(own, ", with ")),
-        )
-    if kept == [()]:
-        return None
-    place = np.zeros(len(distinct), np.uint16)
-    place[occur] = np.arange(occur.size)
-    return Targets(tuple(kept), place[of])
+    return distinct, np.array([numbers[own] for own in sets], np.uint16)[column.codes]
 
 
 def _unknown(

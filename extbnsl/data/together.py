@@ -13,7 +13,7 @@ from extbnsl.data.file import read_file
 from extbnsl.data.text import Reading
 
 ROUNDS = 6  # one option may reveal what another has to settle: numbers, when their commas are read, are to be cut
-SEVERAL = ("na", "unit", "drop", "discretise")  # those of several texts, which add up
+SEVERAL = ("na", "unit", "drop", "discretise", "resolution")  # those of several texts, which add up
 JUDGED = ("discrete", "columns", "states", "weights", "imputation", "targets", "records")  # which only the user can say
 OF_LINES = ("skip-lines", "comment", "delimiter", "header")
 KNOWN = frozenset(field.name.replace("_", "-") for field in fields(DataOptions)).difference(JUDGED)

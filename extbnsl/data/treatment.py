@@ -12,7 +12,7 @@ from extbnsl.core.arguments import texts_of, written_number
 from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, asking, option
-from extbnsl.data.column import Column, States, canonical, clean_name, listed
+from extbnsl.data.column import Column, States, canonical, clean_name, listed, numbers_of
 from extbnsl.data.missing import MARKERS
 
 _EMPTY = re.compile(r'(?:^|,)\s*""\s*(?:,|$)')  # a text among others
@@ -100,6 +100,7 @@ class Treatment:
     discrete: of those to take as they are, None for all.
     rules: how to cut.
     states: declared states of columns, their names or how many there are.
+    resolution: the measurement error of columns by their names; by None of those that are not named.
     records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
     imputation: the column that says which imputed table each row is of, and is no variable.
@@ -116,6 +117,7 @@ class Treatment:
     discrete: tuple[str, ...] | None = ()
     rules: Rules = field(default_factory=dict)
     states: Mapping[str, States] = field(default_factory=dict)
+    resolution: Mapping[str | None, float] = field(default_factory=dict)
     records: int | None = None
     weights: str | None = None
     imputation: str | None = None
@@ -147,6 +149,12 @@ class Treatment:
         states = self.states.get(name)
         found = self.markers | self.markers_of[name] if name in self.markers_of else self.markers
         return found.difference(states) if isinstance(states, tuple) else found
+
+    def errors_of(self, names: Sequence[str], of_states: Sequence[str] = ()) -> tuple[float, ...]:
+        """The measurement errors of the columns of these names, 0 of those that have states; none if all are 0."""
+        others = self.resolution.get(None, 0.0)
+        errors = tuple(0.0 if name in of_states else self.resolution.get(name, others) for name in names)
+        return errors if any(errors) else ()
 
     def is_discrete(self, name: str) -> bool:
         """Whether the user wants the column of this name as it is."""
@@ -191,6 +199,7 @@ def treatment(options: DataOptions) -> Treatment:
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
         states=states,
+        resolution=_resolutions(options.resolution),
         records=options.records,
         weights=None if options.weights is None else clean_name(options.weights),
         imputation=None if options.imputation is None else clean_name(options.imputation),
@@ -233,13 +242,16 @@ _FLAGS = {("instant", False): "no-instant"}
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:
     """The columns to use, in their order; InputError if an option names a column that is not there, or none is left."""
     check_there("na", wanted.markers_of, columns, source)
-    if wanted.columns is None and not (wanted.drop or wanted.discrete or wanted.rules or wanted.states):
+    if wanted.columns is None and not (
+        wanted.drop or wanted.discrete or wanted.rules or wanted.states or wanted.resolution
+    ):
         return list(columns)
     check_there("columns", wanted.columns or (), columns, source)
     check_there("drop", wanted.drop, columns, source)
     check_there("discrete", wanted.discrete or (), columns, source)
     check_there("states", wanted.states, columns, source)
     check_there("discretise", [name for name in wanted.rules if name is not None], columns, source)
+    check_there("resolution", [name for name in wanted.resolution if name is not None], columns, source)
     kept = [column for column in columns if wanted.uses(column.name)]
     if columns and not kept:
         both = (Mention("columns"), " and ", Mention("drop"))
@@ -279,6 +291,23 @@ def _rules(given: Texts | Mapping[str, str] | None) -> Rules:
             raise InputError(both, option="discretise")
         rules[column] = parse_rule(rule.strip())
     return rules
+
+
+def _resolutions(given: Texts | float | Mapping[str, float] | None) -> dict[str | None, float]:
+    """The measurement errors by the names of columns; InputError for what is none, and for two of the same columns."""
+    found = dict[str | None, float]()
+    if isinstance(given, int | float):
+        given = str(given)
+    for text in [f"{name}={own}" for name, own in given.items()] if isinstance(given, Mapping) else _texts(given):
+        name, equals, number = text.rpartition("=")
+        column, error = clean_name(name) if equals else None, numbers_of([number.strip()])
+        if error is None or error[0] < 0.0:
+            raise InputError(option("resolution", text), " is no error; give a number of at least 0, or COLUMN=NUMBER.")
+        if column in found:
+            which = "columns that are not named" if column is None else f"'{column}'"
+            raise InputError(f"there are two numbers for {which}: give one.", option="resolution")
+        found[column] = float(error[0])
+    return found
 
 
 def _names(given: Texts | None) -> tuple[str, ...]:

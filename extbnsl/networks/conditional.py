@@ -102,8 +102,8 @@ def _regressed(family: Family, child: int, data: Mixed) -> Family:
     found = dict[int, Regression]()
     order = np.argsort(which, kind="stable")
     for rows in np.split(order, np.cumsum(records[records > 0])[:-1]):
-        found[int(which[rows[0]])] = regression_of(data.values[rows], child, family.numbers)
-    elsewhere = regression_of(data.values, child, family.numbers) if len(found) < size else None
+        found[int(which[rows[0]])] = regression_of(data.values[rows], child, family.numbers, data.resolution)
+    elsewhere = regression_of(data.values, child, family.numbers, data.resolution) if len(found) < size else None
     own = tuple(found.get(j, elsewhere) for j in range(size))
     return Family(None, family.discrete, family.numbers, family.shape, own, tuple(data.in_records(records).tolist()))  # type: ignore[arg-type]
 

@@ -18,6 +18,7 @@ from extbnsl.data import Mixed
 from extbnsl.networks.conditional import Answer
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import by_observed
+from extbnsl.scores.gaussian import blurred
 
 NO_STATES = "The model of dg-bic is Gaussian, also of states, and draws none: take samples by --score cg-bic."
 
@@ -73,12 +74,23 @@ def columns(network: Network, data: Mixed) -> Columns:
         given = np.hstack([np.empty((data.records, 0)), *(columns_of(data, p, occurring[p][1:]) for p in parents)])
         middle, center = own.mean(axis=0), given.mean(axis=0)
         spread = np.maximum(given.std(axis=0), 1e-300)
-        slopes = np.linalg.lstsq((given - center) / spread, own - middle, rcond=None)[0].T / spread
-        left = own - middle - (given - center) @ slopes.T
+        apart, told = own - middle, given - center
+        if data.resolution:
+            both = blurred(
+                np.hstack([told, apart]), np.concatenate([_errors(data, v, occurring) for v in (*parents, child)])
+            )
+            told, apart = both[:, : given.shape[1]], both[:, given.shape[1] :]
+        slopes = np.linalg.lstsq(told / spread, apart, rcond=None)[0].T / spread
+        left = apart - told @ slopes.T
         first = occurring[child][0] if data.states[child] else -1
         covariance = left.T @ left / data.records
         blocks.append(Block(tuple(occurring[child][1:]), first, middle - slopes @ center, slopes, covariance))
     return Columns(network, data.states, tuple(blocks))
+
+
+def _errors(data: Mixed, variable: int, occurring: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """The measurement errors of the columns of a variable, (x,)."""
+    return np.zeros(len(occurring[variable]) - 1) if data.states[variable] else np.array([data.resolution[variable]])
 
 
 def joint(known: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -11,7 +11,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
 from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import by_observed
-from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
+from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS, blurred
 
 SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)  # below, a number has fewer digits
 
@@ -35,7 +35,10 @@ def regressions(network: Network, numbers: Numbers) -> tuple[Regression, ...]:
     """
     if network.names != numbers.names:
         raise InputError(f"The variables of the network are not those of {numbers.source}.")
-    return tuple(regression_of(_records(numbers, child, own), child, own) for child, own in enumerate(network.parents))
+    errors = numbers.resolution
+    return tuple(
+        regression_of(_records(numbers, child, own), child, own, errors) for child, own in enumerate(network.parents)
+    )
 
 
 def log_densities(
@@ -114,8 +117,12 @@ def is_regular(numbers: Numbers, members: Sequence[int]) -> bool:
     *parents, child = members
     own = _records(numbers, child, parents)[:, list(members)]
     own = own - own.mean(axis=0)
+    if len(own) <= len(members):
+        return False
+    if numbers.resolution:
+        own = blurred(own, np.array(numbers.resolution)[list(members)])
     lengths = np.sqrt((own**2).sum(axis=0))
-    if not lengths.all() or len(own) <= len(members):
+    if not lengths.all():
         return False
     triangle = np.asarray(np.linalg.qr(own / lengths, mode="r"))
     if (np.diag(triangle) ** 2 < LEAST_SHARE).any():
@@ -133,7 +140,7 @@ def gaussian_cost(numbers: Numbers, child: int, parents: tuple[int, ...], price:
     if numbers.gaps and len(values) < len(parents) + OWN_PARAMETERS:
         return math.inf
     records = numbers.records if targets is None else int(targets.left(child).sum())
-    variance = regression_of(values, child, parents).variance
+    variance = regression_of(values, child, parents, numbers.resolution).variance
     misfit = numbers.each * records / 2 * (math.log(2 * math.pi * variance) + 1)
     return misfit + price * (len(parents) + OWN_PARAMETERS)
 
@@ -213,8 +220,11 @@ def _deviation(network: Network, fitted: Sequence[Regression], child: int) -> fl
     return math.sqrt(variance)
 
 
-def regression_of(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> Regression:
-    """By least squares of centred and scaled columns: neither offsets nor units harm it."""
+def regression_of(
+    values: NDArray[np.float64], child: int, parents: tuple[int, ...], errors: Sequence[float] = ()
+) -> Regression:
+    """By least squares of centred and scaled columns: neither offsets nor units harm it. errors: of measurement of all
+    variables, none for 0; see scores/gaussian.py."""
     columns = values[:, [*parents, child]]
     first = columns[0]
     means = first + (columns - first).mean(axis=0)  # exact where a large offset is common to all records
@@ -222,8 +232,10 @@ def regression_of(values: NDArray[np.float64], child: int, parents: tuple[int, .
     scales = np.abs(columns).max(axis=0)
     scales[scales == 0.0] = 1.0  # of a column that never varies
     columns = columns / scales
+    if errors:
+        columns = blurred(columns, np.array(errors)[[*parents, child]] / scales)
     slopes = np.linalg.lstsq(columns[:, :-1], columns[:, -1], rcond=None)[0]
     residual = columns[:, -1] - columns[:, :-1] @ slopes
     coefficients = slopes * scales[-1] / scales[:-1]
-    variance = float((residual**2).mean()) * float(scales[-1]) ** 2
+    variance = float((residual**2).sum()) / len(values) * float(scales[-1]) ** 2
     return Regression(float(means[-1] - means[:-1] @ coefficients), coefficients, variance)

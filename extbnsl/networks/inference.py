@@ -23,7 +23,7 @@ from extbnsl.core.sentences import Mention
 from extbnsl.data import Dataset
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import chunks
-from extbnsl.networks.network import Network, relevant
+from extbnsl.networks.network import Network, relevant, where_set
 from extbnsl.networks.parameters import by_observed, log_likelihoods, tables_of
 
 RECORDS = -1  # the axis of records: the last one of a factor that depends on what is given
@@ -62,6 +62,15 @@ class Tables:
             return {child: tables[child] / tables[child].sum(axis=-1, keepdims=True) for child in children}
 
         return Tables(network, tuple(table.shape[-1] for table in tables), of)
+
+    def where_set(self, variables: Collection[int]) -> "Tables":
+        """The same where these variables were set from outside: they have no parents, and all their states alike."""
+
+        def of(children: Collection[int]) -> dict[int, NDArray[np.float64]]:
+            others = self.of([child for child in children if child not in variables])
+            return {**others, **{v: np.full(self.arities[v], 1.0 / self.arities[v]) for v in variables}}
+
+        return Tables(where_set(self.network, variables), self.arities, of)
 
 
 class Factor(NamedTuple):

@@ -138,6 +138,11 @@ class Network:
         return walk[walk.index(walk[-1]) :][::-1]
 
 
+def where_set(network: Network, variables: Collection[int]) -> Network:
+    """The network where these variables were set from outside: without the arcs that lead to them."""
+    return Network(network.names, tuple(() if v in variables else own for v, own in enumerate(network.parents)))
+
+
 def relevant(network: Network, targets: Collection[int], observed: Collection[int]) -> tuple[int, ...]:
     """The children, ascending, whose families decide the posterior of some targets given some observed variables.
 

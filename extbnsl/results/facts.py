@@ -24,6 +24,7 @@ from extbnsl.core.figures import (
     stage_title,
 )
 from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.sentences import in_list
 from extbnsl.scores.known import NAMES, score_claimed
 from extbnsl.scores.score import titled
 
@@ -34,7 +35,7 @@ Document = Mapping[str, Any]
 
 EMPTY = "without arcs"
 NOTEBOOK = (
-    *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices", "series"),
+    *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices", "errors", "series"),
     *("network", "networks", "shares", "bootstrap"),
 )
 TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
@@ -173,7 +174,7 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     yield "status", _status(document)
     yield "order", "no network that keeps to the order costs less" if document.get("order_optimal") else ""
     yield "cost", f"{format_cost(cost, 6)} nats ({titled(score) if score else 'minus the given scores'}, minimised)"
-    if score and score.penalty is None and not claim.charges:
+    if score and score.penalty is None and not claim.charges and not document.get("resolution"):
         yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost{', as in bnlearn' * (score.name in BNLEARN)})"
     yield "bounds", bounds_told(document["lower_bound"], document["upper_bound"])
     yield EMPTY, _beside_empty(document)
@@ -181,6 +182,7 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
     yield "knowledge", str(claim.knowledge) if claim.knowledge else ""
     yield "prices", ", ".join(_charged(claim))
+    yield "errors", _errors(document.get("resolution", {}))
     yield "series", "" if (series := document.get("time_series")) is None else _series(series)
     arcs = sum(map(len, document["parents"].values()))
     sizes = [in_full(len(document["variables"]), "variable"), in_full(arcs, "arc")]
@@ -194,6 +196,16 @@ def _charged(claim: Claim) -> Iterator[str]:
         yield f"{claim.parent_cost:g} nats each"
     if claim.gamma:
         yield f"2 gamma ln n nats each of n variables, gamma {claim.gamma:g} (extended BIC)"
+
+
+def _errors(resolution: Mapping[str, float]) -> str:
+    """What numbers are said to be off."""
+    told = dict[float, list[str]]()
+    for name, error in resolution.items():
+        told.setdefault(error, []).append(name)
+    if len(told) == 1:
+        return "".join(f"{error:g} in every column" for error in told)
+    return "; ".join(f"{error:g} in {in_list(names)}" for error, names in told.items())
 
 
 def _series(series: Mapping[str, Any]) -> str:

@@ -207,6 +207,7 @@ class Result:
         """
         names, data = self.network.names, self.dataset
         slices, targets = (None, None) if data is None else (data.slices, data.targets)
+        errors = () if data is None else data.resolution
         return {
             "format_version": FORMAT_VERSION,
             "status": self.status,
@@ -239,6 +240,7 @@ class Result:
                 **(made or {}),
             },
             **({} if targets is None else {"targets": list(map(list, targets.names(names)))}),
+            **({} if not errors else {"resolution": dict(zip(names, errors, strict=True))}),
             **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
         }
 

@@ -17,6 +17,10 @@ With fewer parents of states, configurations are merged: a residual sum over the
 over the parts, each with coefficients of its own, and so the mean square no less than the least of theirs. So subsets
 of an allowed family are allowed, and supersets of a singular one are singular.
 
+Where columns have measurement errors, their squares come to the variances in each configuration, as in gaussian.py:
+what C leaves of X is the least of RSS_j(b) / n_j + e_X^2 + the sum of (b_p e_p)^2. Of a union it is no less than the
+mean of those of the parts. That n_j <= |C| + 1 is not allowed stays.
+
 The misfit never rises when a parent is added: each configuration is divided, or gets a coefficient, and what fitted
 before still does. The price never falls.
 """
@@ -67,12 +71,13 @@ class Scaled:
     """Data of both kinds, with numbers that have mean 0 and variance 1.
 
     columns (n, N) float64: of each variable of numbers, 0 of the others. log_deviation (n,): ln of the standard
-    deviation of each in the units of the data.
+    deviation of each in the units of the data. errors (n,): of measurement; their squares are a part of the variances.
     """
 
     data: Mixed
     columns: NDArray[np.float64]
     log_deviation: NDArray[np.float64]
+    errors: NDArray[np.float64]
 
     @functools.cached_property
     def of_states(self) -> NDArray[np.bool_]:
@@ -109,7 +114,8 @@ class Scaled:
 
     def left_in(self, rows: NDArray[np.int64], child: int, numbers: Sequence[int]) -> float | None:
         """The mean square that parents of numbers leave of a child in some records; None if they are singular there."""
-        return _left(self.columns[[*numbers, child]][:, rows])
+        chosen = [*numbers, child]
+        return _left(self.columns[chosen][:, rows], self.errors[chosen])
 
     def cost(self, child: int, parents: Sequence[int], price: float) -> float:
         """What a family costs, in nats, if a parameter costs the price; infinity if it is not allowed."""
@@ -134,15 +140,15 @@ class Scaled:
         return counts[counts > 0], found
 
 
-def _left(columns: NDArray[np.float64]) -> float | None:
-    """The mean square that the others leave of the last column, in records (m, N); None if the others leave one of the
-    columns less than LEAST_SHARE."""
+def _left(columns: NDArray[np.float64], errors: NDArray[np.float64]) -> float | None:
+    """The mean square that the others leave of the last column, in records (m, N), whose squares (m,) of errors come to
+    those of columns; None if the others leave one of the columns less than LEAST_SHARE."""
     m, records = columns.shape
     if records <= m:
         return None
     own = (columns - columns.mean(axis=1, keepdims=True)).T / math.sqrt(records)
     own -= own.mean(axis=0)
-    triangle = np.asarray(np.linalg.qr(own, mode="r"))
+    triangle = np.asarray(np.linalg.qr(np.vstack([own, np.diag(errors)]) if errors.any() else own, mode="r"))
     if (np.diag(triangle) ** 2 < LEAST_SHARE).any():
         return None
     if m > 1 and (1.0 / (np.linalg.solve(triangle, np.eye(m)) ** 2).sum(axis=1) < LEAST_SHARE).any():

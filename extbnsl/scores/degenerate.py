@@ -16,6 +16,9 @@ parameters of m columns; so equivalent networks cost the same. A set is regular 
 of them LEAST_SHARE of its variance, and a family is allowed if P + X is, whichever of these is the child. Subsets of a
 regular set are regular. A variable alone always is.
 
+The square of a measurement error comes to the variance of a column of numbers, as in gaussian.py. A family has fewer
+columns than there are records, whatever the errors are.
+
 The misfit never rises when a parent is added, and the price never falls. A column of states that never varies has no
 columns: it costs nothing, as a child or as a parent.
 """
@@ -46,12 +49,15 @@ DG_BIC = DegenerateBIC("dg-bic", "degenerate Gaussian BIC", "BIC", half_log)
 class Blocks:
     """The columns of each variable, with mean 0 and variance 1.
 
-    total: N, the sum of the weights.
+    records: how many rows there are.
+    total: N, the sum of their weights.
     starts (n + 1,) int64: those of variable v are from starts[v] on and before starts[v + 1].
-    coordinates (M, d) float64: each in an orthonormal basis of d <= N dimensions, of length 1.
+    coordinates (M, d) float64: each in an orthonormal basis of d dimensions, at most N and one for each that has an
+    error, of length 1.
     log_deviation (M,): ln of the standard deviation of each, in the units of the data.
     """
 
+    records: int
     total: float
     starts: NDArray[np.int64]
     coordinates: NDArray[np.float64]
@@ -81,7 +87,7 @@ class Blocks:
         """Minus the largest log-likelihood of the child's columns, in nats; infinity if the family is not allowed.
         O(d m^2) for m columns of the family."""
         chosen, own = self.columns((*sorted(parents), child)), int(self.sizes[child])
-        if len(chosen) > self.coordinates.shape[1]:
+        if len(chosen) >= self.records:
             return math.inf
         triangle = np.asarray(np.linalg.qr(self.coordinates[chosen].T, mode="r"))
         if not _is_regular(triangle):
@@ -106,13 +112,14 @@ def _is_regular(triangle: NDArray[np.float64]) -> bool:
 @functools.lru_cache(maxsize=4)
 def blocks_of(data: Mixed) -> Blocks:
     """The columns of data; O(N M^2) for M of them. InputError as `standard_numbers`."""
-    standard, deviations = standard_numbers(data)
-    columns, logs, sizes = list[NDArray[np.float64]](), list[float](), list[int]()
+    standard, deviations, of_numbers = standard_numbers(data)
+    columns, logs, sizes, errors = list[NDArray[np.float64]](), list[float](), list[int](), list[float]()
     for v, has_states in enumerate(data.of_states.tolist()):
         if not has_states:
             columns.append(standard[v])
             logs.append(float(deviations[v]))
             sizes.append(1)
+            errors.append(float(of_numbers[v]))
             continue
         counts = np.bincount(data.codes[:, v])
         others = np.flatnonzero(counts)[1:].tolist()
@@ -122,6 +129,9 @@ def blocks_of(data: Mixed) -> Blocks:
             columns.append(((data.codes[:, v] == state) - share) / deviation)
             logs.append(math.log(deviation))
         sizes.append(len(others))
+        errors += [0.0] * len(others)
     whole = np.array(columns).reshape(len(columns), data.records).T / math.sqrt(data.records)
+    if any(errors):
+        whole = np.vstack([whole, np.diag(errors)])
     coordinates = np.ascontiguousarray(np.asarray(np.linalg.qr(whole, mode="r")).T)
-    return Blocks(data.total, np.concatenate(([0], np.cumsum(sizes))), coordinates, np.array(logs))
+    return Blocks(data.records, data.total, np.concatenate(([0], np.cumsum(sizes))), coordinates, np.array(logs))

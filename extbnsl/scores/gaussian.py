@@ -25,12 +25,26 @@ sets ask of entropies: what X has left, h(P + X) - h(P) - f_X, is never negative
 take more of it than Y itself has left, since h(P + X + Y) - h(P + X) is no less than f_Y. So all that they prove of
 discrete variables holds here, the price of a parent being ln N / 2.
 
+**Measurement errors.** Where a column X has an error, a standard deviation e_X, C is made of the covariances with e_X^2
+added to the variance of X. So the misfit is minus the largest mean log-likelihood of values to which independent errors
+of these sizes are added, and RSS / N becomes the least, over coefficients b, of RSS(b) / N + e_X^2 + the sum of
+(b_p e_p)^2, which is no less than e_X^2. All that is said here goes by C alone, so it stays: misfits never rise with a
+parent, equivalent networks cost the same, f is what it is. Where each e_X is more than about 1e-5 of the standard
+deviation of X, no set is singular. (RSS / N cut off at e_X^2 would do less: which of two copies is the child would
+make a difference, and what Y takes of X could be more than Y has left.) With N records no family has more than N - 2
+parents, whatever the errors are.
+
 That singular families are missing makes no rule unsafe. A rule drops a parent set R of X for the sake of a subset, by
 figures of subsets of R + X alone. If (X, R) is allowed all of these are regular: the figures are what they should be,
 and the subset that is named is allowed. What figures of singular sets say is of singular families alone, which are left
 out when all are found. They only should be few: so no pivot counts for less than about LEAST_SHARE, a singular family
 seems to leave next to nothing, and all that have more parents are dropped for its sake.
 """
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.scores.mdl import half_log
 from extbnsl.scores.score import PenalisedScore
@@ -41,6 +55,11 @@ LEAST_SHARE = 1e-10  # of the variance of a column, that the others of a regular
 
 class GaussianBIC(PenalisedScore):
     """The score of continuous variables; see the module. A coefficient, the intercept, the variance are parameters."""
+
+
+def blurred(columns: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns (N, m) of mean 0 with m more rows that add to the variance of each the square of its error, (m,)."""
+    return np.vstack([columns, math.sqrt(len(columns)) * np.diag(errors)])
 
 
 GAUSSIAN_BIC = GaussianBIC("gaussian-bic", "Gaussian BIC", "BIC", half_log)

@@ -8,9 +8,10 @@ from extbnsl.core.sentences import dropped
 from extbnsl.data import Mixed
 
 
-def standard_numbers(data: Mixed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The columns (n, N) of each variable of numbers with mean 0 and variance 1, 0 of the others; and (n,) ln of the
-    standard deviation of each in the units of the data. O(N n).
+def standard_numbers(data: Mixed) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The columns (n, N) of each variable of numbers with mean 0 and variance 1, 0 of the others; (n,) ln of the
+    standard deviation of each in the units of the data; and (n,) the error of each in that unit, whose square is a part
+    of the variance. O(N n).
 
     InputError that names the columns if one of numbers never varies: no Gaussian fits it; and of one record.
     """
@@ -31,7 +32,10 @@ def standard_numbers(data: Mixed) -> tuple[NDArray[np.float64], NDArray[np.float
     largest = np.abs(own).max(axis=0)
     own /= largest
     own -= own.mean(axis=0)
-    deviation = np.sqrt((own**2).mean(axis=0))
-    standard, log_deviation = np.zeros((data.variables, data.records)), np.zeros(data.variables)
+    error = np.array(data.resolution or [0.0] * data.variables)[numbers] / largest
+    deviation = np.sqrt((own**2).mean(axis=0) + error**2)
+    standard = np.zeros((data.variables, data.records))
+    log_deviation, errors = np.zeros(data.variables), np.zeros(data.variables)
     standard[numbers], log_deviation[numbers] = (own / deviation).T, np.log(largest) + np.log(deviation)
-    return standard, log_deviation
+    errors[numbers] = error / deviation
+    return standard, log_deviation, errors

@@ -26,7 +26,7 @@ from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import FLOAT_ERROR, FamilySource, RecountedFamilies, Tell
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_families import COARSEST, UNCHECKABLE
-from extbnsl.verify.rescoring import Scored, scored_cost
+from extbnsl.verify.rescoring import Scored, scored_cost, with_errors
 
 MOST_FAMILIES = 1_000_000  # a minute or two
 
@@ -89,7 +89,8 @@ def _off(numbers: Numbers, family: list[int]) -> float:
     values = values[~np.isnan(values).any(axis=1)]
     records, m = values.shape
     apart = values - values[0]
-    columns = apart - apart.mean(axis=0)
+    errors = [numbers.resolution[v] for v in family] if numbers.resolution else []
+    columns = with_errors(apart - apart.mean(axis=0), errors)
     norms = np.sqrt((columns**2).sum(axis=0))
     spread = float((np.sqrt((apart**2).sum(axis=0)) / norms).max())
     least = float(np.linalg.svd(columns / norms, compute_uv=False)[-1])

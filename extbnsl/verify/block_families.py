@@ -54,7 +54,7 @@ from extbnsl.verify.families import (
     members_of,
 )
 from extbnsl.verify.passes import WeightedCuts
-from extbnsl.verify.rescoring import SINGULAR, Scored, indicators, parameter_cost
+from extbnsl.verify.rescoring import SINGULAR, Scored, errors_of_columns, indicators, parameter_cost, with_errors
 
 OFF = 1e-9  # of the length of what is left: what rounding may come to
 MOVED = 2.0**-48  # of the length of a column, for each of them
@@ -97,7 +97,7 @@ class _Blocks(FamilySource):
     def cost(self, child: int, parents: Sequence[int]) -> float:
         """What a family costs, in nats, by a triangle of its own; infinity if it is singular; or TooMuch."""
         chosen, x = self.columns((*parents, child)), len(self.places[child])
-        if len(chosen) > self.vectors.shape[1]:
+        if len(chosen) >= self.data.records:
             return math.inf
         triangle = np.asarray(np.linalg.qr(self.vectors[chosen].T, mode="r"))
         left = np.abs(np.diag(triangle))
@@ -146,7 +146,8 @@ def families_by_blocks(
     if not (units > 0.0).all():
         raise TooMuch("a column of numbers never varies")
     columns = columns / units
-    columns = columns - columns.mean(axis=0)
+    errors = errors_of_columns(data, range(data.variables)) / units
+    columns = with_errors(columns - columns.mean(axis=0), errors.tolist())
     lengths = np.sqrt((columns**2).sum(axis=0))
     logs = np.log(units) + np.log(lengths) - math.log(data.records) / 2.0
     vectors = np.ascontiguousarray(np.asarray(np.linalg.qr(columns / lengths, mode="r")).T)

@@ -56,7 +56,7 @@ from extbnsl.verify.families import (
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_families import triangle
-from extbnsl.verify.rescoring import SINGULAR, Scored, parameter_cost
+from extbnsl.verify.rescoring import SINGULAR, Scored, parameter_cost, with_errors
 
 OFF = 1e-9  # of the length of what is left: what rounding may come to
 ROOM = 1 << 12  # families of a search
@@ -79,8 +79,8 @@ class _Division:
 
 @dataclass(frozen=True)
 class _Both(FamilySource):
-    """The data, numbers as columns of mean 0 and variance 1 (N, n); logs (n,): ln of their standard deviations; price:
-    of a parameter, in nats."""
+    """The data, numbers as columns of mean 0 and variance 1 (N, n), of which the squares of errors (n,) are a part;
+    logs (n,): ln of their standard deviations; price: of a parameter, in nats."""
 
     data: Mixed
     demands: Demands
@@ -88,6 +88,7 @@ class _Both(FamilySource):
     claim: Scored
     leads: NDArray[np.float64]
     columns: NDArray[np.float64]
+    errors: NDArray[np.float64]
     logs: NDArray[np.float64]
     price: float
 
@@ -207,8 +208,8 @@ class _Both(FamilySource):
         for child in (v for v in range(n) if not self.data.states[v]):
             column = self.columns[:, child]
             centred = column - (np.bincount(which, column) / counts)[which]
-            squares = np.bincount(which, centred**2) / counts
-            if squares.min() >= SINGULAR * (1.0 + 1e-3):
+            squares = np.bincount(which, centred**2) / counts + self.errors[child] ** 2
+            if counts.min() > 1 and squares.min() >= SINGULAR * (1.0 + 1e-3):
                 misfit = math.fsum((counts / 2.0 * np.log(squares)).tolist())
                 found[child] = self.own(child) + misfit + self.price * 2.0 * joint + 1e-9 * len(column)
         return found
@@ -248,14 +249,15 @@ def families_of_both(
     """What counts families of columns of both kinds; leads, priced: as of `families_of_data`. `below` raises Stopped
     when the workers halt, and TooMuch for too many families or sets of parents of states."""
     columns = data.values - data.values[:1]
-    columns = columns - columns.mean(axis=0)
-    deviations = np.sqrt((columns**2).mean(axis=0))
+    columns, errors = columns - columns.mean(axis=0), np.array(data.resolution or [0.0] * data.variables)
+    deviations = np.sqrt((columns**2).mean(axis=0) + errors**2)
     numbers = np.array([not own for own in data.states], np.bool_)
     if not (deviations[numbers] > 0.0).all():
         raise TooMuch("a column of numbers never varies")
     deviations[~numbers] = 1.0
     price = parameter_cost(claim, priced or data.records)
-    return _Both(data, demands, workers, claim, leads, columns / deviations, np.log(deviations), price)
+    columns, errors = columns / deviations, errors / deviations
+    return _Both(data, demands, workers, claim, leads, columns, errors, np.log(deviations), price)
 
 
 def _search(
@@ -294,6 +296,7 @@ def _vectors(problem: _Both, division: _Division) -> tuple[NDArray[np.float64], 
         apart = problem.columns[rows][:, numbers]
         apart = apart - apart[:1]
         centred = apart - np.array([math.fsum(own.tolist()) / len(rows) for own in apart.T])
+        centred = with_errors(centred, problem.errors[numbers].tolist() if problem.errors.any() else [])
         lengths, before = np.sqrt((centred**2).sum(axis=0)), np.sqrt((apart**2).sum(axis=0))
         coordinates, stages = triangle(centred, problem.workers)
         vectors[j, numbers] = coordinates.T / math.sqrt(len(rows))

@@ -16,8 +16,8 @@ SHORT = 12  # characters of a digest that tells two values apart for people
 OUTCOME = ("status", "order-optimal")  # what came of it
 DATA_PARTS = (
     *("header", "delimiter", "skip-lines", "comment", "missing", "na", "decimal", "thousands", "unit"),
-    *("below-detection", "columns", "drop", "discrete", "discretise", "states", "imputation", "targets"),
-    *("time-column", "lags", "unit-column", "instant"),
+    *("below-detection", "columns", "drop", "discrete", "discretise", "states", "resolution", "imputation"),
+    *("targets", "time-column", "lags", "unit-column", "instant"),
 )
 EVERY = "data-options"  # all of these together
 KEYS = (

@@ -5,9 +5,10 @@ intercept leaves, a family of k parents costs
 
     N / 2 (ln(2 pi RSS(P) / N) + 1) + ln N / 2 (k + 2)    nats,
 
-or by another price of a parameter and of a parent. That may be below zero. RSS never rises with P. So a set P with any
-of the candidates C besides costs at least what RSS(P + C) and the price of P alone come to. P and these supersets are
-left out if that is not below
+or by another price of a parameter and of a parent. Where columns have measurement errors, N times the square of that
+of a column is added to its sum of squares, as a row more for each column does. A cost may be below zero. RSS never
+rises with P. So a set P with any of the candidates C besides costs at least what RSS(P + C) and the price of P alone
+come to. P and these supersets are left out if that is not below
 
 1. the cost of a subset of P, which takes their place, or
 2. the threshold and what is taken from P: no more is taken from a superset.
@@ -15,17 +16,18 @@ left out if that is not below
 P alone is left out if it costs no less than without one of its parents. Where there is a lead, a subset must be cheaper
 by that for any of this.
 
-A family (X, P) is singular if the others of P + X leave one of them less than SINGULAR of its squares; so are all that
-have more parents. They are left out, and what is said of RSS(P + C) is said of no less than SINGULAR of the squares of
-X. A family within rounding of that limit may come along: more families only make what is shown weaker. The shares are
-one over the squares of the rows of the inverse of the triangle that P and X make, each over its norm, which grows by a
-column with each parent.
+A family of more than N - 2 parents is not allowed. A family (X, P) is singular if the others of P + X leave one of them
+less than SINGULAR of its squares; so are all that have more parents. They are left out, and what is said of RSS(P + C)
+is said of no less than SINGULAR of the squares of X. A family within rounding of that limit may come along: more
+families only make what is shown weaker. The shares are one over the squares of the rows of the inverse of the triangle
+that P and X make, each over its norm, which grows by a column with each parent.
 
 How far a cost may be off: an upper bound, where u = 2^-53, |x| is a norm, N the number of records, n that of columns.
 
 a. A column is d, the numbers less the first of them over a power of two, less their mean: c. The differences are off by
    at most u |d|, the mean of an exact sum by 2 u |d| / sqrt(N), which is 2 u |d| in all records, and the last
    differences by u |c|, where |c| <= |d|. Together that is less than 5 u |d| / |c| of the norm of the column.
+   A row of measurement errors is off by u of itself.
 b. The rows of all columns are turned by Givens rotations, each row by at most `stages` of them one after the other. One
    in floats is one in real numbers but for 6 sqrt(2) u of the norm that it turns, and rotations of different rows do
    not add up (Higham 2002, lemmas 19.7 to 19.9). So the coordinates are those, in some orthonormal basis and in real
@@ -77,6 +79,7 @@ from extbnsl.verify.rescoring import (
     first_of_past,
     least_shares,
     parameter_cost,
+    with_errors,
 )
 
 ROOM = 4096  # families that a search hands over at a time
@@ -154,9 +157,11 @@ def families_by_regressions(
     largest = np.abs(apart).max(axis=0)
     if not (largest > 0.0).all():
         raise TooMuch(UNCHECKABLE)
-    exponents = np.frexp(largest)[1]
+    exponents = np.frexp(np.maximum(largest, numbers.resolution or 0.0))[1]
     apart = np.ldexp(apart, -exponents)
-    columns = apart - np.array([math.fsum(column.tolist()) / records for column in apart.T])
+    means = np.array([math.fsum(column.tolist()) / records for column in apart.T])
+    errors = [math.ldexp(own, -int(power)) for own, power in zip(numbers.resolution, exponents, strict=False)]
+    columns = with_errors(apart - means, errors)
     norms = np.sqrt((columns**2).sum(axis=0))
     spread = float((np.sqrt((apart**2).sum(axis=0)) / norms).max())
     coordinates, stages = triangle(columns, workers)
@@ -228,7 +233,8 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> Rec
     candidates = candidates[np.argsort(-problem.partial[child, candidates], kind="stable")]
     chosen = [*base, *candidates[::-1], child]
     rows, squares = np.ascontiguousarray(problem.triangle[:, chosen]), (problem.triangle[:, chosen] ** 2).sum(axis=0)
-    if base and least_shares(rows[:, [*range(len(base)), -1]]).min() < SINGULAR:
+    depth = min(demands.most[child], numbers.records - OWN_PARAMETERS) - len(base)
+    if depth < 0 or (base and least_shares(rows[:, [*range(len(base)), -1]]).min() < SINGULAR):
         return RecountedFamilies(np.empty((0, words(n)), np.uint64), np.empty(0))
     triangulate(rows)
     lead = problem.margin(child) + float(problem.leads[child])
@@ -240,7 +246,7 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> Rec
         margin=problem.margin(child),
         lead=lead,
         threshold=threshold,
-        depth=min(demands.most[child] - len(base), candidates.size),
+        depth=min(depth, candidates.size),
         candidates=candidates,
         hits=np.ascontiguousarray(members_of(taken.clusters, n)[:, candidates] * taken.multipliers[:, None]),
         multipliers=taken.multipliers,

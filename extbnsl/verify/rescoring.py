@@ -228,12 +228,14 @@ def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Score
     records, configurations = by[0], math.prod(len(data.states[p]) for p in discrete)
     whole = data.values[:, (child, *numbers)] - data.values[:1, (child, *numbers)]
     whole = whole - whole.mean(axis=0)
-    units = np.sqrt((whole**2).mean(axis=0))
+    errors = np.array([data.resolution[v] for v in (child, *numbers)] if data.resolution else [0.0] * whole.shape[1])
+    units = np.sqrt((whole**2).mean(axis=0) + errors**2)
     which, terms = _numbered(data.codes[:, discrete]), []
     for number in np.unique(which).tolist():
         own = whole[which == number] / units
-        squares = _squares_left(own - own.mean(axis=0))
-        if squares.min() < SINGULAR * len(own):
+        few = len(own) <= own.shape[1]
+        squares = _squares_left(with_errors(own - own.mean(axis=0), (errors / units).tolist()))
+        if few or squares.min() < SINGULAR * len(own):
             others = ", ".join(repr(data.names[p]) for p in parents)
             raise VerificationError(
                 f"The family of {data.names[child]!r} with {others} is singular: no Gaussian fits it where its parents "
@@ -252,6 +254,12 @@ def indicators(data: Mixed, variable: int) -> NDArray[np.float64]:
     return (codes[:, None] == np.unique(codes)[None, 1:]).astype(np.float64)
 
 
+def errors_of_columns(data: Mixed, variables: Sequence[int]) -> NDArray[np.float64]:
+    """The measurement errors of the columns of some variables, 0 of indicators."""
+    errors = data.resolution or [0.0] * data.variables
+    return np.concatenate([np.zeros(0), *(np.full(indicators(data, v).shape[1], errors[v]) for v in variables)])
+
+
 def _degenerate(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[float, float]) -> float:
     """The degenerate Gaussian BIC of one family: what the columns of the parents leave of those of the child, one after
     the other."""
@@ -263,7 +271,7 @@ def _degenerate(data: Mixed, child: int, parents: tuple[int, ...], claim: Scored
     if not (units > 0.0).all():
         return math.inf
     columns = columns / units
-    columns = columns - columns.mean(axis=0)
+    columns = with_errors(columns - columns.mean(axis=0), (errors_of_columns(data, (*parents, child)) / units).tolist())
     if columns.shape[1] and (data.records <= columns.shape[1] or least_shares(columns).min() < SINGULAR):
         told = " with " + ", ".join(repr(data.names[p]) for p in parents) if parents else ""
         raise VerificationError(f"The family of {data.names[child]!r}{told} is singular: no Gaussian fits it.")
@@ -290,9 +298,19 @@ def _squares_left(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 def _in_units(numbers: Numbers, chosen: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Columns less their means in units that make their largest numbers 1, and these units."""
     columns = numbers.values[:, chosen] - numbers.values[0, chosen]
-    columns = columns - columns.mean(axis=0)
+    errors = [numbers.resolution[v] for v in chosen] if numbers.resolution else []
+    columns = with_errors(columns - columns.mean(axis=0), errors)
     units = np.abs(columns).max(axis=0)
     return columns / np.where(units > 0.0, units, 1.0), units
+
+
+def with_errors(columns: NDArray[np.float64], errors: Sequence[float]) -> NDArray[np.float64]:
+    """Columns (N, m) of mean 0, and, if they have measurement errors, a row for each, so that its sum of squares is N
+    times the square of its error more."""
+    rows = np.zeros((len(errors), columns.shape[1]))
+    for at, error in enumerate(errors):
+        rows[at, at] = error * math.sqrt(len(columns))
+    return np.concatenate([columns, rows])
 
 
 def _left(columns: NDArray[np.float64]) -> float:

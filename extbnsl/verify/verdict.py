@@ -47,6 +47,7 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
         there = in_full(problem.observed, "record") if isinstance(problem, Data) else "none"
         findings.append(f"The result is about {in_full(made_from.records, 'record')}, but {source} has {there}.")
     findings += _target_findings(document.get("targets", []), problem, source)
+    findings += _error_findings(document.get("resolution", {}), problem, source)
     network = _network(claim, problem.names, source, findings)
     if network is None:
         return Verdict(tuple(findings), math.nan)
@@ -93,6 +94,13 @@ def _target_findings(claimed: Any, problem: Data | LocalScores, source: str) -> 
     targets = problem.targets if isinstance(problem, Data) else None
     names = [] if targets is None else [[problem.names[v] for v in own] for own in targets.sets if own]
     return [] if claimed == names else [f"The 'targets' of the result are not those of {source}."]
+
+
+def _error_findings(claimed: Any, problem: Data | LocalScores, source: str) -> list[str]:
+    """A finding if a result says of other measurement errors of the columns."""
+    errors = problem.resolution if isinstance(problem, Data) else ()
+    known = dict(zip(problem.names, errors, strict=False))
+    return [] if claimed == known else [f"The 'resolution' of the result is not that by which {source} was read."]
 
 
 def _network(claim: ClaimedResult, names: tuple[str, ...], source: str, findings: list[str]) -> Network | None:

@@ -97,7 +97,8 @@ def misfit_of(kind, data, weights, family):
     columns = [data.values[:, [v]] if kind == "numbers" else naive.indicators(data, v) for v in family]
     if kind == "numbers":
         both = np.hstack(columns)
-        if len(both) < len(family) + 1 or naive.is_singular(both, 2 ** len(family) - 1):
+        constant = (both == both[0]).all(axis=0).any()
+        if len(both) < len(family) + 1 or constant or naive.is_singular(both, 2 ** len(family) - 1):
             return math.inf, 0
     total, own = weights.sum(), columns[-1]
     design = np.column_stack([np.ones(data.records), *columns[:-1]])

@@ -163,6 +163,12 @@ class AveragedNumbers(ChildSource):
             return None
         varies = np.flatnonzero(np.isfinite(logs))
         factor, times = np.ascontiguousarray(factor[varies]), self.data.each * int(own.sum()) / records
+        if self.data.resolution:
+            errors = np.array(self.data.resolution)[chosen[varies]] / np.exp(logs[varies])
+            lengths = np.sqrt(1.0 + errors**2)
+            grown = np.vstack([factor.T, np.diag(errors)]) / lengths
+            factor = np.ascontiguousarray(np.asarray(np.linalg.qr(grown, mode="r")).T)
+            logs[varies] += np.log(lengths)
         misfit = records * ((math.log(2 * math.pi) + 1) / 2 + float(logs[-1]))
         share = max(LEAST_SHARE, float(factor[-1, -1] ** 2))
         off = min(1.0, m * ROUNDING / share)

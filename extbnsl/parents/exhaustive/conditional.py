@@ -188,9 +188,10 @@ class _Search:
             self._codes, self._arity = np.ascontiguousarray(data.codes[:, child]), int(data.arities[child])
         else:
             own = columns.own(child)
-            chosen = columns.columns[[*base_numbers, *numbers, child]].T
-            alone = columns.columns[[*base_numbers, child]].T
-            self._columns = Columns(np.ascontiguousarray(chosen), np.ascontiguousarray(alone), len(base_numbers))
+            both = [*base_numbers, *numbers, child], [*base_numbers, child]
+            rows, alone = (np.ascontiguousarray(columns.columns[chosen].T) for chosen in both)
+            squares, squares_alone = (columns.errors[chosen] ** 2 for chosen in both)
+            self._columns = Columns(rows, alone, squares, squares_alone, len(base_numbers))
         each = data.each  # the search counts rows
         self._asked = Asked(limit, source.price / each, source.arc / each, wide / each, own / each)
 

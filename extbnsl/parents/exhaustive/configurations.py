@@ -48,10 +48,12 @@ class Divided(NamedTuple):
 
 class Columns(NamedTuple):
     """The numbers of records (N, k) float64, of variance 1: rows: of those that must be parents, which are so many,
-    candidates, and the child; alone: without candidates."""
+    candidates, and the child, alone: without candidates; the squares (k,) of errors of both, a part of the variance."""
 
     rows: NDArray[np.float64]
     alone: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    squares_alone: NDArray[np.float64]
     must: int
 
 
@@ -119,8 +121,9 @@ def _divide(top, y, divided, walk):
 
 
 @inner
-def _covariances(which, counts, occur, rows, out):
-    """The covariances of records (N, m) in each configuration: lower triangles into out (q, m, m). O(N m^2)."""
+def _covariances(which, counts, occur, rows, squares, out):
+    """The covariances of records (N, m) in each configuration, with the squares of errors: lower triangles into out
+    (q, m, m). O(N m^2)."""
     m = rows.shape[1]
     means = np.zeros((occur, m))
     out[:] = 0.0
@@ -135,6 +138,7 @@ def _covariances(which, counts, occur, rows, out):
         for a in range(m):
             for b in range(a + 1):
                 out[j, a, b] = (out[j, a, b] - means[j, a] * means[j, b] / n) / n
+            out[j, a, a] += squares[a]
 
 
 @inner
@@ -152,7 +156,10 @@ def _regress(up, mask, walk, numbers, asked, known, found, halt):
     if most == 0:
         m = 0
     frames = new_frames(must, most, q, m)
-    _covariances(walk.which[up], counts, q, numbers.rows if m > 0 else numbers.alone, frames.left[0])
+    if m > 0:
+        _covariances(walk.which[up], counts, q, numbers.rows, numbers.squares, frames.left[0])
+    else:
+        _covariances(walk.which[up], counts, q, numbers.alone, numbers.squares_alone, frames.left[0])
     dearer = Asked(asked.limit, asked.price, asked.arc, asked.slack, asked.own + asked.arc * up)
     setting = Setting(must, most, counts, walk.joint[up])
     return walk_regressions(setting, frames, mask, dearer, known, found, halt)

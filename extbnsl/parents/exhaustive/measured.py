@@ -26,7 +26,7 @@ from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, LatticeSource
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, Moments, given, least_left, moments, unexplained
-from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
+from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS, blurred
 from extbnsl.scores.known import parameter_price
 from extbnsl.scores.local import in_order
 
@@ -100,6 +100,7 @@ class Standardised:
         unexplained(child, varsets, self.factor, halt, shares)
         parameters = np.bitwise_count(varsets).sum(axis=1) + OWN_PARAMETERS
         costs = self.own[child] + self.total / 2 * np.log(shares) + price * parameters
+        costs[parameters > self.records] = math.inf
         if self.collinear:
             left = np.ones(len(varsets))
             least_left(child, varsets, self.factor, halt, left)
@@ -108,11 +109,14 @@ class Standardised:
 
     def check(self, child: int, must: Sequence[int]) -> None:
         """Raise InputError if a variable must have parents with which it makes a singular family."""
-        if self.collinear and must and math.isinf(self.costs(child, pack(must, len(self.names))[None], 0.0)[0]):
+        if must and math.isinf(self.costs(child, pack(must, len(self.names))[None], 0.0)[0]):
             name, parents = self.names[child], [self.names[p] for p in must]
+            why = (
+                f"together they determine each other ({LITTLE_LEFT})" if self.collinear else "there are too few records"
+            )
             raise InputError(
                 f"{self.source}: '{name}' must have {listed(parents)} as {'parents' if must[1:] else 'a parent'}, "
-                f"and together they determine each other ({LITTLE_LEFT}), so that no Gaussian fits the family",
+                f"and {why}, so that no Gaussian fits the family",
                 names=[name, *parents],
                 advice=("leave one of these arcs out of ", Mention("required"), " and the knowledge"),
             )
@@ -183,11 +187,13 @@ def _standardised(numbers: Numbers, values: NDArray[np.float64], which: str) -> 
     largest = np.abs(centred).max(axis=0)
     centred /= largest
     centred -= centred.mean(axis=0)
-    deviation = np.sqrt((centred**2).mean(axis=0))
+    if numbers.resolution:
+        centred = blurred(centred, numbers.resolution / largest)
+    deviation = np.sqrt((centred**2).sum(axis=0) / records)
     centred /= deviation * math.sqrt(records)
     triangle, n = _triangle(centred), numbers.variables
     factor = np.ascontiguousarray(triangle.T)
-    shares, most = _shares_or_collinear(triangle, list(range(n))), n
+    shares, most = _shares_or_collinear(triangle, list(range(n))), max(1, min(n, records - 1))
     collinear = tuple[tuple[int, ...], ...]()
     if isinstance(shares, list):
         collinear, shares = tuple(_collinear(factor)), _least_shares(factor)

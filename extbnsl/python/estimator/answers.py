@@ -1,5 +1,6 @@
 """What answers for a network about records that come after `fit`: of states, or of numbers."""
 
+import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,9 +22,9 @@ from extbnsl.data.given import PART, Given, as_they_were, given
 from extbnsl.data.values import kind_of
 from extbnsl.networks import conditional, degenerate, gaussian
 from extbnsl.networks.conditional import Answer, Conditionals, conditionals
-from extbnsl.networks.gaussian import Regression, conditioned, log_densities_observed, regressions
-from extbnsl.networks.inference import Tables, log_likelihoods_observed, marginals
-from extbnsl.networks.network import Network, relevant
+from extbnsl.networks.gaussian import Regression, conditioned, log_densities, regressions
+from extbnsl.networks.inference import Tables, log_evidence, log_likelihoods_observed, marginals
+from extbnsl.networks.network import Network, relevant, where_set
 from extbnsl.networks.parameters import by_observed, sampled
 from extbnsl.scores.known import COLUMNS
 
@@ -155,16 +156,38 @@ class StateAnswers(Answers):
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood of what is observed of each record in X."""
-        codes, lacking = self.codes(X)
-        return log_likelihoods_observed(self.network, self.dataset, codes, lacking, self.smoothing, self.memory)
+        return self.likelihoods(*self.read(X))
+
+    def likelihoods(
+        self, codes: NDArray[np.uint16], lacking: NDArray[np.bool_], done: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """The same of records in which the variables `done` were set from outside, which all have."""
+        if not done:
+            return log_likelihoods_observed(self.network, self.dataset, codes, lacking, self.smoothing, self.memory)
+        tables, found = Tables.fitted(self.network, self.dataset, self.smoothing).where_set(done), np.zeros(len(codes))
+        for observed, rows in by_observed(lacking):
+            found[rows] = log_evidence(tables, codes[rows], observed, self.memory)
+        return found + math.fsum(math.log(tables.arities[v]) for v in done)
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` given what is observed of each record of X."""
-        codes, lacking = self.codes(X, target)
+        codes, lacking = self.read(X, target)
+        return self.sure(self.told(codes, lacking, target), target)
+
+    def told(
+        self, codes: NDArray[np.uint16], lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """The same of records in which the variables `done` were set from outside, which all have; nan where nothing
+        is possible."""
         tables = Tables.fitted(self.network, self.dataset, self.smoothing)
+        tables = tables.where_set(done) if done else tables
         found = np.empty((len(codes), tables.arities[target]))
-        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
+        for observed, rows in _decisive(tables.network, target, by_observed(lacking)):
             (found[rows],) = marginals(tables, [target], codes[rows], observed, self.memory)
+        return found
+
+    def sure(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
+        """What was found of a variable in each record; InputError if one is impossible."""
         impossible = np.isnan(found).any(axis=1)
         if impossible.any():
             raise InputError(
@@ -173,16 +196,20 @@ class StateAnswers(Answers):
             )
         return found
 
+    def likeliest(self, found: NDArray[np.float64], target: int) -> NDArray[Any]:
+        """The states of a variable that have the largest probabilities."""
+        return self.values[self.network.names[target]][found.argmax(axis=1)]
+
     def predict(self, X: Any, target: int) -> NDArray[Any]:
         """The most probable state of the variable `target` in each record of X."""
-        return self.values[self.network.names[target]][self.predict_proba(X, target).argmax(axis=1)]
+        return self.likeliest(self.predict_proba(X, target), target)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
         codes = sampled(self.network, self.dataset, records, random, self.smoothing)
         return self.reader.returned([self.values[name][codes[:, j]] for j, name in enumerate(self.network.names)])
 
-    def codes(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
+    def read(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
         """The codes of new records (N, n) in the states of the network, 0 where there is none; and where there is none,
         as in the column `unseen`."""
         data = self.reader.new(X, unseen)
@@ -228,16 +255,43 @@ class NumberAnswers(Answers):
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-density of what is observed of each record in X."""
-        values, lacking = self.read(X)
-        return _finite(log_densities_observed(self.network, self.fitted, values, lacking))
+        return finite(self.likelihoods(*self.read(X)))
+
+    def likelihoods(
+        self, values: NDArray[np.float64], lacking: NDArray[np.bool_], done: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """The same of records in which the variables `done` were set from outside, which all have."""
+        network, found = where_set(self.network, done), np.zeros(len(values))
+        for observed, rows in by_observed(lacking):
+            children = set(relevant(network, (), observed)).difference(done)
+            found[rows] = log_densities(network, self._where_set(done), values[rows], observed, children)
+        return found
 
     def predict(self, X: Any, target: int) -> NDArray[np.float64]:
         """The mean of the variable `target` given what is observed of each record of X."""
-        values, lacking = self.read(X, target)
-        found = np.zeros(len(values))
-        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
-            found[rows] = conditioned(self.network, self.fitted, values[rows], [target], observed)[0][:, 0]
-        return _finite(found)
+        return self.sure(self.told(*self.read(X, target), target), target)
+
+    def told(
+        self, values: NDArray[np.float64], lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """The same of records in which the variables `done` were set from outside, which all have."""
+        network, fitted, found = where_set(self.network, done), self._where_set(done), np.zeros(len(values))
+        for observed, rows in _decisive(network, target, by_observed(lacking)):
+            found[rows] = conditioned(network, fitted, values[rows], [target], observed)[0][:, 0]
+        return found
+
+    def sure(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
+        """What was found of a variable in each record; InputError if one is not finite."""
+        return finite(found)
+
+    def likeliest(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
+        """The means of a variable, as they were found."""
+        return found
+
+    def _where_set(self, done: Sequence[int]) -> tuple[Regression, ...]:
+        """The regressions, of variables that were set one that is not looked at."""
+        set_to = Regression(0.0, np.zeros(0), 1.0)
+        return tuple(set_to if v in done else own for v, own in enumerate(self.fitted))
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
@@ -312,7 +366,7 @@ class ConditionalAnswers(Answers):
         """The most probable state of the variable `target`, or its mean, in each record of X."""
         if self.has_states(target):
             return self.values[self.network.names[target]][self.predict_proba(X, target).argmax(axis=1)]
-        return _finite(self._answered(X, target, lambda answer: answer.means, 1)[:, 0])
+        return finite(self._answered(X, target, lambda answer: answer.means, 1)[:, 0])
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
@@ -434,7 +488,7 @@ def _decisive(
         yield observed, np.concatenate(own)
 
 
-def _finite(each: NDArray[np.float64]) -> NDArray[np.float64]:
+def finite(each: NDArray[np.float64]) -> NDArray[np.float64]:
     """What is asked of each record; InputError if floating-point numbers do not reach so far."""
     if not np.isfinite(each).all():
         record = int((~np.isfinite(each)).argmax()) + 1

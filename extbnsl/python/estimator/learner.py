@@ -14,6 +14,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.keywords import described, keywords, without
 from extbnsl.core.options import made_of
 from extbnsl.data import KINDS, Data
+from extbnsl.data.column import clean_name
 from extbnsl.data.given import Given
 from extbnsl.data.treatment import declared_states
 from extbnsl.machine.budgets import Budgets
@@ -30,6 +31,7 @@ from extbnsl.python.estimator.answers import (
     records_of,
 )
 from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
+from extbnsl.python.estimator.interventions import TargetedAnswers
 from extbnsl.python.estimator.series import SeriesAnswers
 from extbnsl.scores.known import kind_of, model_of
 
@@ -38,7 +40,10 @@ if TYPE_CHECKING:
 
 
 IN_TIME = ("time_column", "lags", "unit_column", "instant")
-TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise", "states", *IN_TIME)}  # X
+TREATING = {
+    name: TABLE[name]
+    for name in ("missing", "na", "discrete", "discretise", "states", "resolution", "targets", *IN_TIME)
+}  # X
 LEARNING = without(QUESTION, "score") | without(BUDGETS, "hands") | without(PLACE, "compress") | SEED
 
 
@@ -59,6 +64,11 @@ class BayesianNetworkLearner:
 
     New records may lack values (NaN, None, or texts that stand for none), and a data frame whole columns: the answers
     are given what is there, and what is missing is summed out, exactly; unless `missing` makes a state of it.
+
+    With `targets` a column of X says which variables were set from outside, as for `learn`, and is none of them. New
+    records may have it, or lack it: then nothing was set in them. What was set tells of what depends on it, but nothing
+    of its parents, and `score_samples` takes it as given. `predict` of a variable that was set tells what it would be
+    if it was not, and `sample` draws records in which nothing was set.
 
     With `time_column` X is a time series, as for `learn`. `predict` and `predict_proba` then tell of the time one step
     after each record, and `score_samples` of its own time given those before; NaN, or None, of records before which
@@ -107,6 +117,7 @@ class BayesianNetworkLearner:
 
     missing: str
     na: Texts | None
+    targets: str | None
     states: str | PathLike[str] | Mapping[str, Any] | None
 
     @keywords(LEARNING, TREATING, TELLING)
@@ -243,7 +254,7 @@ class BayesianNetworkLearner:
         """
         with told():
             answers = self._ask("predict_proba")
-            assert isinstance(answers, StateAnswers | ConditionalAnswers | SeriesAnswers)
+            assert isinstance(answers, StateAnswers | ConditionalAnswers | SeriesAnswers | TargetedAnswers)
             position = self._position(target)
             if not answers.has_states(position):
                 raise InputError(
@@ -357,8 +368,13 @@ class BayesianNetworkLearner:
         options = {name: getattr(self, name) for name in TREATING}
         kind = kind_of(self.scoring_method)
         made = data.made(KINDS[kind].make, DataOptions(**options))
-        result, reader = self._learn(made), self._reader(data, made)
+        result, columns = self._learn(made), data.names
+        if self.targets is not None:
+            data, options["targets"] = data.without(clean_name(self.targets)), None
+        reader = self._reader(data, made)
         answers = ANSWERS[model_of(kind, self.scoring_method)](result.network, made, data, options, reader)
+        if self.targets is not None:
+            answers = TargetedAnswers(result.network, reader, answers, columns, clean_name(self.targets))
         if made.slices is not None:
             in_time = DataOptions(**{name: options[name] for name in IN_TIME})
             answers = SeriesAnswers(result.network, reader, answers, in_time, made.given.start)
@@ -403,17 +419,18 @@ class BayesianNetworkLearner:
     @property
     def _of_rows(self) -> Answers:
         """What answers, of a time series for rows."""
-        return self._answers.answers if isinstance(self._answers, SeriesAnswers) else self._answers
+        own = self._answers
+        return own.answers if isinstance(own, SeriesAnswers | TargetedAnswers) else own
 
     def _position(self, target: Any) -> int:
         """The place of the column that is called so, or as the parameter says."""
         wanted, reader = self.target if target is None else target, self._of_rows.reader
-        if not isinstance(self._answers, SeriesAnswers):
+        if not isinstance(self._answers, SeriesAnswers | TargetedAnswers):
             return reader.position(wanted)
         number = plain(wanted)
-        is_number = isinstance(number, int) and not reader.framed  # the column of time counts in X
+        is_number = isinstance(number, int) and not reader.framed  # the column of time, or of targets, counts in X
         place = reader.position(f"X{number}" if is_number else wanted)
-        if place >= self._answers.present:
+        if isinstance(self._answers, SeriesAnswers) and place >= self._answers.present:
             raise InputError(f"target: {reader.names[place]!r} is of the past; name a column of X.")
         return place
 

@@ -54,7 +54,7 @@ class SeriesAnswers(Answers):
 
         def told(rows: Given) -> NDArray[np.float64]:
             if isinstance(answers, StateAnswers):
-                codes, lacking = answers.codes(rows)
+                codes, lacking = answers.read(rows)
                 known = answers.network, answers.dataset, codes
                 of = partial(log_likelihoods_observed, *known, smoothing=answers.smoothing, memory=answers.memory)
             else:
@@ -75,7 +75,7 @@ class SeriesAnswers(Answers):
 
         def told(rows: Given) -> NDArray[np.float64]:
             found = answers.predict_proba(rows, target)
-            found[answers.codes(rows)[1][:, self.present :].any(axis=1)] = np.nan
+            found[answers.read(rows)[1][:, self.present :].any(axis=1)] = np.nan
             return found
 
         shape = (len(answers.values[answers.network.names[target]]),)
