@@ -145,6 +145,7 @@ def describe(
     data: Any,
     *,
     names: collections.abc.Sequence[str] | None = None,
+    score: str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     skip_lines: str | int | None = None,

@@ -14,6 +14,7 @@ from extbnsl.cli import options
 from extbnsl.cli.parser import command_parser, usage_error
 from extbnsl.cli.saying import remark, say
 from extbnsl.cli.session import STOPPED
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import fitted, in_full
 from extbnsl.machine.cluster import EXTRA, KINDS, OPTION, hands_given
@@ -90,18 +91,21 @@ def _unable(folder: Path, here: bool, arguments: Sequence[str]) -> list[str]:
     """What the method of a run, which begins in this folder, on this machine or others, cannot do, whatever its data
     hold; in sentences."""
     from extbnsl.data import KINDS
+    from extbnsl.data.treatment import treatment
     from extbnsl.formats.kinds import is_score_file
     from extbnsl.lab.baselines.able import refusals
     from extbnsl.scores.known import kind_of
     from extbnsl.scores.local import LocalScores
 
     given = command_parser().parse_args(arguments)
-    kind: type = KINDS[kind_of(given.score)].data
+    kind, of_scores = KINDS[kind_of(given.score)], is_score_file(given.data)
     try:
-        with contextlib.chdir(folder):  # for files of knowledge
+        with contextlib.chdir(folder):  # for files of knowledge, and of states
             claim = options.claim_of(given)
+            if not of_scores:
+                kind.check(treatment(DataOptions(**DataOptions.renamed(options.data_options(given)))))
         methods, scope = sys.modules[given.command.__module__].asked(given)
-        found = refusals(methods, scope, claim, LocalScores if is_score_file(given.data) else kind, here)
+        found = refusals(methods, scope, claim, LocalScores if of_scores else kind.data, here)
         return [str(error) for error in found]
     except ExtbnslError as error:
         return [str(error)]

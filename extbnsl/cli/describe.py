@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from extbnsl.cli import options
@@ -13,6 +14,7 @@ from extbnsl.core.options import declared
 from extbnsl.core.sentences import Mention
 from extbnsl.formats.kinds import is_score_file
 from extbnsl.machine.budgets import Budgets
+from extbnsl.scores.known import DESCRIBED, kind_of
 
 if TYPE_CHECKING:
     from extbnsl.data.dataset import Described, Description
@@ -21,10 +23,12 @@ EPILOG = """\
 Prints a line for each column: what it is, how many different values it has, its
 first states or its range, how many values are missing, how texts were read and
 cut, and below that what is odd, with the option that settles it. It does so for
-data that solve refuses too. Give the data options that solve is to have.
+data that solve refuses too. Give the data options that solve is to have, and its
+score: then it says too which columns that takes as states, which as numbers.
 
-example:
+examples:
   extbnsl describe survey.csv --missing drop
+  extbnsl describe survey.csv --score cg-bic
 """
 WIDEST_NAME = 30  # characters
 WIDEST_STATES = 44
@@ -36,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz), - for standard input")
     options.add_options(parser, declared(Budgets), "disk", "threads", "hands")
     options.add_data(parser)
+    options.add_options(parser, DESCRIBED)
     options.add_shared(parser, "--quiet")
     parser.add_argument("--json", action="store_true", help=options.AS_JSON)
 
@@ -48,11 +53,13 @@ def run(given: argparse.Namespace) -> int:
 
     budgets = options.options_of(Budgets, given)
     treated = options.data_options(given)
-    found, _ = options.read_problem(given.data, treated, budgets, given.quiet, make=described)
+    kind = None if given.score is None else kind_of(given.score)
+    make = partial(described, kind=kind)
+    found, _ = options.read_problem(given.data, treated, budgets, given.quiet, make=make)
     if given.json:
         say(json_text(found.document(), indent=1))
     else:
-        advised = options.advice_on(given.data, treated, budgets) if found.notes else ()
+        advised = options.advice_on(given.data, treated, budgets, kind) if found.notes else ()
         say("\n".join((*lines(found), *_together(advised))))
     return 0
 
@@ -75,8 +82,11 @@ def lines(found: "Description") -> Iterator[str]:
     for number, note in enumerate(found.notes, 1):
         for j in note.columns:
             notes[j].append(f"{number}{'!' if note.refuses else ''}")
-    rows = [_row(column, ", ".join(own)) for column, own in zip(found.columns, notes, strict=True)]
-    yield from aligned([HEAD, *rows], left=len(HEAD))
+    rows = [HEAD, *(_row(column, ", ".join(own)) for column, own in zip(found.columns, notes, strict=True))]
+    if any(column.taken for column in found.columns):
+        taken = ("taken as", *(column.taken for column in found.columns))
+        rows = [(*row[:2], own, *row[2:]) for row, own in zip(rows, taken, strict=True)]
+    yield from aligned(rows, left=len(rows[0]))
     if found.notes:
         yield ""
     for number, note in enumerate(found.notes, 1):

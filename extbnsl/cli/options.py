@@ -74,7 +74,7 @@ def _with_all_advice(error: InputError, path: str, given: Mapping[str, Any], bud
     return InputError(*error.what.parts, **own, advice=(*error.advice, *together))
 
 
-def advice_on(path: str, given: Mapping[str, Any], budgets: Budgets) -> tuple[Mention, ...]:
+def advice_on(path: str, given: Mapping[str, Any], budgets: Budgets, kind: str | None = None) -> tuple[Mention, ...]:
     """What `together` finds in some seconds; nothing of standard input, which cannot be read again."""
     from extbnsl.data.text import Reading
     from extbnsl.data.together import together
@@ -82,7 +82,7 @@ def advice_on(path: str, given: Mapping[str, Any], budgets: Budgets) -> tuple[Me
     if is_standard_input(path):
         return ()
     reading = Reading(budgets.memory or default_memory(), Deadline.after(PATIENCE))
-    return together(path, DataOptions(**DataOptions.renamed(given)), reading)
+    return together(path, DataOptions(**DataOptions.renamed(given)), reading, kind)
 
 
 def is_standard_input(path: str) -> bool:

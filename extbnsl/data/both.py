@@ -28,24 +28,11 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
     Raises InputError as `prepare` does of columns of states, and for a rule of cutting that names no column, and for
     columns of numbers that lack values where a missing value is a state. O(N n).
     """
-    if None in wanted.rules:
-        raise InputError(
-            asking("discretise", str(wanted.rules[None])),
-            " cuts every column of numbers, and this score takes them as they are; name those that are to be cut, as ",
-            asking("discretise", f"COLUMN={wanted.rules[None]}"),
-            ", or take another score.",
-        )
-    of_one_kind = {
-        asking("missing", "average"): wanted.missing == "average",
-        Mention("targets"): wanted.targets is not None,
-        Mention("time-column"): wanted.slicing is not None,
-    }
-    for told in (one for one, is_given in of_one_kind.items() if is_given):
-        raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
+    check_of_both(wanted)
     complete, warnings, rows, _, standing = chosen_records(columns, source, wanted, reading)
     n, records = len(complete), len(complete[0].codes)
     values, codes, states = np.zeros((records, n)), np.zeros((records, n), np.uint16), [tuple[str, ...]()] * n
-    at, treated = [j for j, column in enumerate(complete) if not _has_states(column, wanted)], dict[str, str]()
+    at, treated = [j for j, column in enumerate(complete) if not has_states(column, wanted)], dict[str, str]()
     if at:
         made = values_of([complete[j] for j in at], source, wanted, reading)
         odd = {column.name for column in made.odd}  # which have states, then
@@ -55,7 +42,7 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
         numbers = [complete[j] for j in at]
         _check_there(numbers, source)
         looked = [column for column in made.looked if column.name not in odd]
-        warnings += tuple(remark.sentence() for remark in (*hints(looked), *_of_few(numbers)))
+        warnings += tuple(remark.sentence() for remark in (*hints(looked), *of_few(numbers)))
     others = sorted({*range(n)} - {*at})
     if others:
         coded = encoded([complete[j] for j in others], source, wanted, reading, rows)
@@ -85,7 +72,25 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
     )
 
 
-def _has_states(column: Column, wanted: Treatment) -> bool:
+def check_of_both(wanted: Treatment) -> None:
+    """Raise InputError for a rule of cutting that names no column, and for what is of one kind of columns."""
+    if None in wanted.rules:
+        raise InputError(
+            asking("discretise", str(wanted.rules[None])),
+            " cuts every column of numbers, and this score takes them as they are; name those that are to be cut, as ",
+            asking("discretise", f"COLUMN={wanted.rules[None]}"),
+            ", or take another score.",
+        )
+    of_one_kind = {
+        asking("missing", "average"): wanted.missing == "average",
+        Mention("targets"): wanted.targets is not None,
+        Mention("time-column"): wanted.slicing is not None,
+    }
+    for told in (one for one, is_given in of_one_kind.items() if is_given):
+        raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
+
+
+def has_states(column: Column, wanted: Treatment) -> bool:
     """Whether a column has states, whatever its texts are."""
     return (
         wanted.is_discrete(column.name) or column.levels or column.name in wanted.states or column.name in wanted.rules
@@ -97,7 +102,7 @@ def _distinct(column: Column) -> int:
     return int(np.count_nonzero(weights(column)))
 
 
-def _of_few(columns: Sequence[Column]) -> list[Remark]:
+def of_few(columns: Sequence[Column]) -> list[Remark]:
     """The remark on columns of few different numbers, which may be codes of states, if there are any."""
     few = [column for column in columns if _distinct(column) <= FEW]
     if not few:

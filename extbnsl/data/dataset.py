@@ -563,6 +563,8 @@ class Described(NamedTuple):
     cut: the rule that cuts it, or "".
     odd: what is odd about it, and the option that settles it, in sentences.
     refused: whether a solve with the same options is refused because of it.
+    taken: "states" or "numbers", what a solve by the score that was named takes it for; "" if none was, or it is no
+        variable.
     """
 
     name: str
@@ -576,6 +578,7 @@ class Described(NamedTuple):
     cut: str
     odd: tuple[Sentence, ...] = ()
     refused: bool = False
+    taken: str = ""
 
 
 class Note(NamedTuple):

@@ -11,11 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.data_options import MIXED, NUMBERS
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import asking, dropped
+from extbnsl.data.both import has_states, of_few
 from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, ordered, weights
 from extbnsl.data.dataset import STATES_LISTED, Described, Description, Note
-from extbnsl.data.encode import in_numbers, marked_as, of_constant, of_equal, of_unseen, repeated
+from extbnsl.data.encode import (
+    in_numbers,
+    marked_as,
+    of_constant,
+    of_equal,
+    of_unseen,
+    repeated,
+    values_of,
+    without_numbers,
+)
+from extbnsl.data.kinds import KINDS
 from extbnsl.data.missing import hints, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told
 from extbnsl.data.series import parted
@@ -35,14 +47,19 @@ from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
 
 
-def described(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Description:
-    """What the columns, all of the same number of records, hold, and what `prepare` makes of them if they are treated
-    as `wanted`: of the records that are left, each as often as its weight says if all are whole.
+def described(
+    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading, kind: str | None = None
+) -> Description:
+    """What the columns, all of the same number of records, hold, and what is made of them if they are treated as
+    `wanted`, by a score of this kind of data, of states if that is None: of the records that are left, each as often
+    as its weight says if all are whole.
 
     Values that are missing are counted before records are dropped for them. Raises InputError for options that name
     what is not there, as `prepare` does, and BudgetError if the time of `reading` is up, or weights stand for too many
     records. O(N n).
     """
+    if kind is not None:
+        KINDS[kind].check(wanted)
     options = ("targets", "weights", "imputation")
     apart = {name: option for option in options if (name := getattr(wanted, option)) is not None}
     for name, option in apart.items():
@@ -55,21 +72,31 @@ def described(columns: Sequence[Column], source: str, wanted: Treatment, reading
     used = selected([column for column in columns if column.name not in apart], wanted, source)
     marked = [marked_as(column, wanted, source) for column in used]
     seen, warnings, rows, faults = _records_left(marked, times, source, wanted, reading)
+    numbers, odd = _as_numbers(seen, source, wanted, reading, kind)
     looked, reads = list[Looked](), list[str]()
     for column in seen:
         reading.check_time(source)
         in_order, how = in_numbers(ordered(column), wanted)
         looked.append(look(in_order, wanted, rows))
         reads.append(how)
-    now = settled(looked)
+    at = [j for j, one in enumerate(looked) if one.column.name not in numbers]
+    now = [one.column for one in looked]
+    for j, own in zip(at, settled([looked[j] for j in at]), strict=True):
+        now[j] = own
     found = [_row(*each, wanted) for each in zip(looked, now, marked, reads, strict=True)]
+    if kind is not None:
+        found = [_taken(row, row.name in numbers) for row in found]
     found += [_apart(column, apart[column.name]) for column in columns if column.name in apart]
     found += [_apart(column, kind) for column, kind in zip(of_time, ("time", "unit"), strict=False)]
     faults += _of_targets(columns, seen, source, wanted, rows)
     if series is not None:
         warnings = (*warnings, series.rows(rows, source)[2])
-    refused = [*faults, *_refusals(looked, marked, wanted)]
-    notes = _notes(looked, now, refused, [row.name for row in found], wanted)
+    of_states = [looked[j] for j in at]
+    as_numbers = [one.column for one in looked if one.column.name in numbers]
+    faults += _of_numbers(as_numbers, odd, rows, wanted)
+    refused = [*faults, *_refusals(looked, of_states, marked, wanted)]
+    told = [*hints([one.column for one in looked]), *(of_few(as_numbers) if kind == MIXED else [])]
+    notes = _notes(of_states, [now[j] for j in at], refused, told, [row.name for row in found], wanted)
     for note in notes:
         for j in note.columns:
             found[j] = found[j]._replace(odd=(*found[j].odd, note.sentence), refused=found[j].refused or note.refuses)
@@ -109,10 +136,12 @@ def _notes(
     looked: Sequence[Looked],
     now: Sequence[Column],
     refused: Sequence[Remark],
+    told: Sequence[Remark],
     names: Sequence[str],
     wanted: Treatment,
 ) -> tuple[Note, ...]:
-    """What is odd about the columns, which are to be cut to what they are `now`; names: of all that are told of."""
+    """What is odd about the columns that are looked at, which are to be cut to what they are `now`, and what else there
+    is to say of columns; names: of all that are told of."""
     faulty = {name for remark in refused for name in remark.names}
     doubtful = doubts([one for one in looked if one.column.name not in faulty])
     constant = of_constant([column.name for column in now if len(column.values) == 1])
@@ -120,22 +149,59 @@ def _notes(
     codes = np.column_stack([column.codes.astype(np.uint16) for column in few]) if few else None
     equal = [] if codes is None else of_equal([column.name for column in few], codes)
     own = [one.column for one in looked]
-    told = (*hints(own), *of_unseen(own, wanted))
     places = defaultdict[str, list[int]](list)
     for j, name in enumerate(names):
         places[name].append(j)
-    remarks = [*refused, *doubtful, *told, *constant, *equal]
+    remarks = [*refused, *doubtful, *told, *of_unseen(own, wanted), *constant, *equal]
     return tuple(
         Note(tuple(j for name in remark.names for j in places[name]), remark.sentence(), number < len(refused))
         for number, remark in enumerate(remarks)
     )
 
 
-def _refusals(looked: Sequence[Looked], marked: Sequence[Column], wanted: Treatment) -> list[Remark]:
-    """Remarks on all that a solve refuses the columns for; marked: the same with all records, as it asks of those too
-    that have the weight 0 whether they lack values."""
+def _as_numbers(
+    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading, kind: str | None
+) -> tuple[set[str], list[Column]]:
+    """The names of the columns that a score of this kind of data takes for numbers, and those of them that are none."""
+    own = [column for column in columns if kind == NUMBERS or (kind == MIXED and not has_states(column, wanted))]
+    if not own or not len(own[0].codes):
+        return set(), []
+    odd = values_of(own, source, wanted, reading).odd
+    names, wrong = {column.name for column in own}, {column.name for column in odd}
+    return (names, odd) if kind == NUMBERS else (names - wrong, [])
+
+
+def _of_numbers(
+    columns: Sequence[Column], odd: Sequence[Column], rows: NDArray[np.int64] | None, wanted: Treatment
+) -> list[Remark]:
+    """Remarks on all that a solve refuses columns for that it takes for numbers; odd: those that have none."""
+    remarks = without_numbers(odd, rows) if odd else []
+    wrong = {column.name for column in odd}
+    constant = tuple(column.name for column in columns if len(column.values) == 1 and column.name not in wrong)
+    if constant:
+        has = "has" if len(constant) == 1 else "have"
+        what = f"{columns_told(constant)} {has} the same number in every record, which no Gaussian fits"
+        remarks.append(Remark(constant, (what,), ("leave out what never varies", dropped(constant, ", with "))))
+    lacking = tuple(column.name for column in columns if (column.codes < 0).any())
+    if lacking and wanted.missing == "state":
+        have = "has" if len(lacking) == 1 else "have"
+        what = f"{columns_told(lacking)} {have} missing values among numbers, which cannot be a state"
+        remarks.append(Remark(lacking, (what,), ("use ", asking("missing", "drop"))))
+    return remarks
+
+
+def _taken(row: Described, as_numbers: bool) -> Described:
+    """The row with what its column is taken for."""
+    return row._replace(taken="numbers", states={}) if as_numbers else row._replace(taken="states")
+
+
+def _refusals(
+    looked: Sequence[Looked], of_states: Sequence[Looked], marked: Sequence[Column], wanted: Treatment
+) -> list[Remark]:
+    """Remarks on all that a solve refuses the columns for, of which some are to have states; marked: the same with all
+    records, as it asks of those too that have the weight 0 whether they lack values."""
     columns = [one.column for one in looked]
-    remarks = refusals(looked, are_numbers(columns))
+    remarks = refusals(of_states, are_numbers(columns))
     lacking = tuple(column.name for column in marked if (column.codes < 0).any())
     if lacking and wanted.missing == "refuse":
         lack = "lack values" if len(lacking) > 1 else "lacks values"

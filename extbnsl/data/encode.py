@@ -38,7 +38,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     `with_states`, `settle_missing`, `without_one`, `repeated`, `targets_of` and `settle_states` do, and for no columns,
     no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
-    _refuse_errors(wanted)
+    check_of_states(wanted)
     columns, series = parted(columns, wanted, source)
     chosen = chosen_records(columns, source, wanted, reading)
     made = encoded(chosen.columns, source, wanted, reading, chosen.rows)
@@ -113,12 +113,12 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     Raises InputError as that does, for options that make states, for columns that have no numbers, and for numbers
     beyond 1e150. O(N n).
     """
-    _refuse_states(wanted)
+    check_of_numbers(wanted)
     columns, series = parted(columns, wanted, source)
     chosen = chosen_records(columns, source, wanted, reading, states=False)
     made = values_of(chosen.columns, source, wanted, reading)
     if made.odd:
-        raise _without_numbers(made.odd, source, chosen.rows)
+        raise refusal(source, without_numbers(made.odd, chosen.rows))
     names = tuple(column.name for column in chosen.columns)
     numbers = Numbers(
         names,
@@ -346,7 +346,7 @@ def of_unseen(columns: Sequence[Column], wanted: Treatment) -> list[Remark]:
     return [Remark(tuple(found), (what,), ("say ", Mention("states"), " to declare others"))]
 
 
-def _refuse_errors(wanted: Treatment) -> None:
+def check_of_states(wanted: Treatment) -> None:
     """Raise InputError for measurement errors of columns of states."""
     if wanted.resolution:
         raise InputError(
@@ -355,7 +355,7 @@ def _refuse_errors(wanted: Treatment) -> None:
         )
 
 
-def _refuse_states(wanted: Treatment) -> None:
+def check_of_numbers(wanted: Treatment) -> None:
     """Raise InputError for an option that makes states, naming it."""
     given = {
         Mention("discretise"): bool(wanted.rules),
@@ -380,14 +380,14 @@ def _refuse_states(wanted: Treatment) -> None:
         )
 
 
-def _without_numbers(columns: Sequence[Column], source: str, rows: NDArray[np.int64] | None) -> InputError:
-    """The refusal of columns that have no numbers, for all that is wrong with them."""
+def without_numbers(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> list[Remark]:
+    """Remarks on columns that have no numbers, for all that is wrong with them."""
     from extbnsl.data.dressed import dress_of, of_dresses
 
     dressed = [(column, dress_of(column, rows)) for column in columns]
     remarks = of_dresses((column.name, dress) for column, found in dressed if found for dress in found.marks)
     texts = [column for column, found in dressed if found is None or not found.marks]
-    return refusal(source, [*remarks, *([_of_texts(texts, rows)] if texts else [])])
+    return [*remarks, *([_of_texts(texts, rows)] if texts else [])]
 
 
 def _of_texts(columns: Sequence[Column], rows: NDArray[np.int64] | None) -> Remark:

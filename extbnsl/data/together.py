@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -28,8 +29,11 @@ class Told(NamedTuple):
     refuses: bool
 
 
-def together(path: str | PathLike[str], options: DataOptions, reading: Reading) -> tuple[Mention, ...]:
-    """The further options by which the data in a file can be used: the first that each remark on them advises.
+def together(
+    path: str | PathLike[str], options: DataOptions, reading: Reading, kind: str | None = None
+) -> tuple[Mention, ...]:
+    """The further options by which the data in a file can be used, by a score of this kind of data, of states if that
+    is None: the first that each remark on them advises.
 
     None if no options are enough, if a remark leaves the choice between two meanings, or if `reading` does not do.
     Reads the file at most ROUNDS times.
@@ -37,7 +41,7 @@ def together(path: str | PathLike[str], options: DataOptions, reading: Reading) 
     added: Added = {}
     for _ in range(ROUNDS):
         try:
-            told = _told(path, _with(options, added), reading)
+            told = _told(path, _with(options, added), reading, kind)
         except BudgetError:
             return ()
         advised = list(map(_advised, told))
@@ -55,10 +59,10 @@ def _typed(name: str, value: str) -> Mention:
     return Mention(name, value, word=value.replace(":", "").isalnum())
 
 
-def _told(path: str | PathLike[str], options: DataOptions, reading: Reading) -> list[Told]:
+def _told(path: str | PathLike[str], options: DataOptions, reading: Reading, kind: str | None) -> list[Told]:
     """All that there is to say of the data, so treated."""
     try:
-        found = read_file(described, path, options, reading)
+        found = read_file(partial(described, kind=kind), path, options, reading)
     except InputError as error:
         return [Told(error.sentence, error.names, True)]
     notes = [

@@ -8,6 +8,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from extbnsl.lab.baselines.methods import finder, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.proof.methods import Methods
-from extbnsl.scores.known import CLAIM_OPTIONS, kind_of
+from extbnsl.scores.known import CLAIM_OPTIONS, DESCRIBED, kind_of, score_named
 from extbnsl.solver.methods import ApproximateMethods, Resamples
 from extbnsl.solver.place import Place
 
@@ -233,7 +234,7 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
         return networks_best_first(asked, observer=_observer_from(options))
 
 
-@keywords({"names": TABLE["names"]}, declared(DataOptions))
+@keywords({"names": TABLE["names"]}, DESCRIBED, declared(DataOptions))
 def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
     """Tell what the columns of data hold and what is odd about them, also of data that `learn` refuses.
 
@@ -249,8 +250,9 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
         A row of plain values for each column: `name`, `kind` ("states", "numbers", "date", "identifier", "text",
         "constant", "empty", "weights", "imputation" or "targets"), how many `distinct` values it has, the first
         `states` with how many records have each, the `smallest` and the `largest` number, how many values are
-        `missing`, how texts were `read`, the rule by which it is `cut`, what is `odd`, in sentences, and whether it is
-        `refused`.
+        `missing`, how texts were `read`, the rule by which it is `cut`, what is `odd`, in sentences, whether it is
+        `refused`, and what the score takes it for (`taken`: "states", "numbers", or "" if no score is named, or it is
+        no variable).
 
     Raises
     ------
@@ -265,10 +267,12 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
 
     with _told_in_python():
         treated, names = made_of(DataOptions, options), options["names"]
+        kind = None if options["score"] is None else kind_of(score_named(options["score"]).name)
+        make = partial(described, kind=kind)
         if isinstance(data, str | PathLike):
-            found = read_file(described, data, treated, Reading())
+            found = read_file(make, data, treated, Reading())
         else:
-            found = given(data, names).made(described, treated)
+            found = given(data, names).made(make, treated)
         rows = [column._asdict() for column in found.columns]
         for row, column in zip(rows, found.columns, strict=True):
             row["odd"] = [sentence.in_python() for sentence in column.odd]

@@ -79,6 +79,20 @@ CLAIM_OPTIONS: dict[str, Declared] = {
     **declared(Claim),
 }
 
+DESCRIBED = {  # of `describe`, which needs no score
+    "score": Declared(
+        "score",
+        str,
+        True,
+        None,
+        Option(
+            f"say what a solve by this score takes each column for, states or numbers, and refuses; of {CHOICES}",
+            "NAME",
+            NAMES,
+        ),
+    )
+}
+
 
 def score_claimed(claim: Claim) -> Titled:
     """The score of a claim, of whichever data; InputError if there is no such score, or it does not take what is

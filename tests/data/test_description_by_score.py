@@ -1,0 +1,96 @@
+"""What a score would take columns for, by `describe`: states or numbers, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extbnsl
+from extbnsl import describe
+from extbnsl.cli import main
+from extbnsl.core.errors import InputError
+
+
+@pytest.fixture
+def of_all_kinds():
+    draw = np.random.default_rng(4)
+    return pd.DataFrame(
+        {
+            "age": draw.normal(50, 10, 60).round(1),
+            "kids": draw.integers(0, 4, 60),
+            "ward": draw.choice(["east", "west"], 60),
+            "set": [""] * 50 + ["kids"] * 10,
+        }
+    )
+
+
+def taken(frame, **options):
+    return {row["name"]: (row["taken"], row["refused"], bool(row["states"])) for row in describe(frame, **options)}
+
+
+@pytest.mark.parametrize(
+    ("score", "told"),
+    [
+        (None, {"age": ("", True, False), "kids": ("", False, True), "ward": ("", False, True)}),
+        ("mdl", {"age": ("states", True, False), "kids": ("states", False, True), "ward": ("states", False, True)}),
+        (
+            "gaussian-bic",
+            {"age": ("numbers", False, False), "kids": ("numbers", False, False), "ward": ("numbers", True, False)},
+        ),
+        (
+            "cg-bic",
+            {"age": ("numbers", False, False), "kids": ("numbers", False, False), "ward": ("states", False, True)},
+        ),
+        (
+            "dg-bic",
+            {"age": ("numbers", False, False), "kids": ("numbers", False, False), "ward": ("states", False, True)},
+        ),
+    ],
+)
+def test_what_a_score_takes_columns_for(of_all_kinds, score, told):
+    frame = of_all_kinds.drop(columns="set")
+    assert taken(frame, score=score) == told
+    refused = any(own[1] for own in told.values())
+    if score is not None and refused:
+        with pytest.raises(InputError):
+            extbnsl.learn(frame, score=score)
+    elif score is not None:
+        data = extbnsl.learn(frame, score=score).dataset
+        states = getattr(data, "states", ((),) * 3)
+        assert [bool(own) for own in states] == [own[0] == "states" for own in told.values()]
+
+
+def test_what_is_said_of_columns_makes_them_states(of_all_kinds):
+    frame = of_all_kinds.drop(columns="set")
+    assert taken(frame, score="cg-bic", discrete="kids")["kids"] == ("states", False, True)
+    assert taken(frame, score="cg-bic", discretise="age=mean")["age"] == ("states", False, True)
+    assert taken(of_all_kinds, score="mdl", drop="age", targets="set")["set"] == ("", False, False)
+
+
+def test_what_a_score_of_numbers_refuses(of_all_kinds):
+    frame = of_all_kinds[["age", "kids"]].assign(always=3)
+    assert taken(frame, score="gaussian-bic")["always"] == ("numbers", True, False)
+    (row,) = (row for row in describe(frame, score="cg-bic") if row["name"] == "always")
+    assert "no Gaussian fits" in row["odd"][0]
+    (kids,) = (row for row in describe(frame, score="cg-bic") if row["name"] == "kids")
+    assert "say discrete=" in kids["odd"][0]
+    with pytest.raises(InputError, match="makes states of columns"):
+        describe(frame, score="gaussian-bic", discretise="mean")
+    with pytest.raises(InputError, match="'bix' is not known"):
+        describe(frame, score="bix")
+    with pytest.raises(InputError, match="it is of numbers"):
+        describe(frame, score="mdl", resolution=1)
+
+
+def test_the_command_shows_it(of_all_kinds, tmp_path, capsys):
+    path = tmp_path / "d.csv"
+    of_all_kinds.drop(columns="set").to_csv(path, index=False)
+    assert main(["describe", str(path), "--score", "cg-bic"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (head,) = (at for at, line in enumerate(lines) if line[:4] == ["column", "kind", "taken", "as"])
+    assert [line[2] for line in lines[head + 1 : head + 4]] == ["numbers", "numbers", "states"]
+    assert main(["describe", str(path)]) == 0
+    assert "taken as" not in capsys.readouterr().out
+    assert main(["describe", str(path), "--score", "gaussian-bic"]) == 0
+    told = capsys.readouterr().out
+    assert "A solve is refused" in told
+    assert "together: --drop ward" in told
