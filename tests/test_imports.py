@@ -23,7 +23,7 @@ FLOORS = (
     ("data",),
     ("scores",),
     ("parents", "networks"),
-    ("orders", "formats", "search", "drawing"),
+    ("orders", "formats", "search", "drawing", "em"),
     ("verify", "proof"),
     ("results", "kbest"),
     ("run", "solver"),

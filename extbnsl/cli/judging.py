@@ -12,6 +12,7 @@ from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.figures import format_cost
 from extbnsl.core.options import declared
 from extbnsl.machine.budgets import Budgets
+from extbnsl.results.facts import bound_told
 from extbnsl.scores.known import CLAIM_OPTIONS, score_claimed
 from extbnsl.scores.score import titled
 
@@ -56,8 +57,8 @@ class Judge:
         assert self.document is not None, "there is a run"
         if self.document["status"] == OPTIMAL:
             return f"the optimum, in {self.run}"
-        bound = format_cost(self.document["lower_bound"], 6)
-        return f"the best that {self.run} has found, which is not proved to be the best of all (lower bound {bound})"
+        bound = bound_told(self.document)
+        return f"the best that {self.run} has found, which is not proved to be the best of all ({bound})"
 
     def beside(self, best: "NetworkCost") -> dict[str, Any]:
         """The run as JSON values, with what its network costs."""

@@ -32,7 +32,7 @@ from extbnsl.files.manifest import (
 from extbnsl.files.names import MANIFEST, TEXT_LOG
 from extbnsl.files.store import check_scratch
 from extbnsl.kbest.scope import Scope
-from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.budgets import Budgets, default_memory
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.reading import damage_told, network_written
@@ -174,6 +174,10 @@ def _write_networks(
             raise RunDirectoryError(
                 f"{source_name(data)} does not hold the data of the run in {run.path}; say where they are."
             )
+        if isinstance(problem, Data) and problem.latent:
+            from extbnsl.solver.em_rounds import completed_in
+
+            problem = completed_in(run.path, problem, Claim.of_result(document), default_memory())
         run.write(other_files(run.path, document, problem if isinstance(problem, Data) else None))
 
 

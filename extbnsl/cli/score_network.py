@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from extbnsl.cli import options
 from extbnsl.cli.options import read_problem
 from extbnsl.cli.saying import say, say_sentence
+from extbnsl.core.claims import Claim
 from extbnsl.core.codec import Misfit, Within, decode_some
-from extbnsl.core.data_options import MIXED, NUMBERS, STATES, DataOptions
+from extbnsl.core.data_options import MIXED, NUMBERS, STATES, WITH_GAPS, DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
 from extbnsl.core.sentences import asking
 from extbnsl.files.atomic import check_given, write_atomically
 from extbnsl.files.manifest import read_manifest
-from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.budgets import Budgets, default_memory
 from extbnsl.results.reading import read_result
 from extbnsl.scores.known import COLUMNS, kind_of, model_of
 
@@ -83,6 +84,11 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
     provenance = document.get("provenance")
     if not isinstance(provenance, dict) or problem.fingerprint != provenance.get("data_digest"):
         raise InputError(f"{file} has other data than the network was learned from: give these by --training.")
+    if getattr(problem, "latent", False):
+        from extbnsl.solver.em_rounds import completed_in
+
+        folder = result if result.is_dir() else result.parent
+        problem = completed_in(folder, problem, Claim.of_result(document), default_memory())
     return problem, file
 
 
@@ -188,7 +194,7 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     network = Network.from_names(training.names, document["parents"])
     alike = _ALIKE[model_of(training.kind, score)](network, training, file, how, given.smoothing)
     rule = given.missing or how.get("missing", REFUSE)
-    rule = SUM if rule == "average" else rule
+    rule = SUM if rule in WITH_GAPS else rule
     if training.slices is not None:
         return _judged_in_time(given, alike, rule, training)
     new, lacking = _new_records(given.data, _of_new(alike.how, training.names), rule, alike.filled, kind)

@@ -38,7 +38,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.heap import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
-from extbnsl.results.facts import sizes_told
+from extbnsl.results.facts import bound_told, sizes_told
 from extbnsl.run import progress
 from extbnsl.run.directory import RunDirectory, create, default_folder, resume_command
 from extbnsl.run.progress import Clock, StatusFile
@@ -160,12 +160,13 @@ def _finding(asked: "Request") -> "Callable[..., Result]":
     """What finds the result, given an observer and when to stop; InputError if the problem is none for the claim."""
     from extbnsl.solver.families import check_claim
 
-    check_claim(asked.problem, asked.claim)
+    plain = asked.scope is None and isinstance(asked.methods, Methods)
+    check_claim(asked.problem, asked.claim, latent=plain)
     if isinstance(asked.scope, Resamples):
         from extbnsl.solver.bootstrap import records_of
 
         records_of(asked.problem, asked.methods)
-    if asked.scope is None and isinstance(asked.methods, Methods):
+    if plain:
         from extbnsl.solver.solve import solve
 
         return partial(solve, asked)
@@ -185,8 +186,8 @@ def tell(document: Mapping[str, Any], folder: Path, given: argparse.Namespace) -
         say_all(read_text(folder))
     elif given.quiet:
         say(
-            f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
-            f"{format_cost(document['lower_bound'], 6)}, {sizes_told(document)}, in {folder}"
+            f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, {bound_told(document)}, "
+            f"{sizes_told(document)}, in {folder}"
         )
     else:
         from extbnsl.cli.summary import summary

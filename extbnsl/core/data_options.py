@@ -9,7 +9,8 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
 
 Texts = str | Sequence[str]  # "a,b" or ("a", "b")
-MISSING_RULES = ("refuse", "drop", "state", "average")
+MISSING_RULES = ("refuse", "drop", "state", "average", "em")
+WITH_GAPS = ("average", "em")  # those of them that leave values missing
 STATES, NUMBERS, MIXED = "states", "numbers", "states and numbers"  # kinds of data: what the columns hold
 DETECTION_RULES = ("lowest", "half", "limit")
 MOST_LAGS = 1000
@@ -63,8 +64,8 @@ class DataOptions(Options):
     missing: Annotated[
         str,
         Option(
-            "missing values: refuse the data, drop the record, make missing a state, or cost each family over the "
-            "records that lack none of its values",
+            "missing values: refuse the data, drop the record, make missing a state, cost each family over the "
+            "records that lack none of its values, or complete them in rounds by the network that is found (of solve)",
             choices=MISSING_RULES,
         ),
     ] = "refuse"

@@ -83,6 +83,7 @@ def check_of_both(wanted: Treatment) -> None:
         )
     of_one_kind = {
         asking("missing", "average"): wanted.missing == "average",
+        asking("missing", "em"): wanted.missing == "em",
         Mention("targets"): wanted.targets is not None,
         Mention("time-column"): wanted.slicing is not None,
     }

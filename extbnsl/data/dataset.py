@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
+from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.core.sentences import Sentence
+from extbnsl.core.sentences import Sentence, asking
 
 # Above this, sums of values could overflow; no data has such numbers, so they count as text.
 LARGEST_NUMBER = 1e150
@@ -134,7 +135,7 @@ class Data(ABC):
 
     kind: the word for it.
     names: of the n variables.
-    source, warnings, layout, treated, targets, gaps, slices, weights: as a `Dataset` has them.
+    source, warnings, layout, treated, targets, gaps, latent, slices, weights: as a `Dataset` has them.
     resolution: as `Numbers` have it, none of states alone.
     """
 
@@ -146,6 +147,7 @@ class Data(ABC):
     treated: Mapping[str, str]
     targets: Targets | None
     gaps: bool
+    latent: bool
     slices: Slices | None
     weights: Weights | None
     resolution: tuple[float, ...] = ()
@@ -240,7 +242,9 @@ class Data(ABC):
 
     def counted(self, child: int, parents: Sequence[int]) -> NDArray[np.bool_] | None:
         """The records that a family is costed and fitted over, (N,): those in which the child was not set from outside
-        and no value of the family is missing; None for all."""
+        and no value of the family is missing; None for all. InputError if values are latent."""
+        if self.latent:
+            raise of_latent()
         masks = [self.known(v) for v in (child, *parents) if self.incomplete[v]] if self.gaps else []
         if self.targets is not None and self.targets.setting(child):
             masks.append(self.targets.left(child))
@@ -282,6 +286,8 @@ class Dataset(Data):
         Which variables were set from outside; None if none was in any record.
     gaps : bool
         Whether values are missing, which is so where a code is the number of states.
+    latent : bool
+        Whether those that are missing are to be completed by a network, see `extbnsl.em`: no family has a cost before.
     slices : Slices or None
         What the rows of a time series are made of; None of records that are independent.
     weights : Weights or None
@@ -298,6 +304,7 @@ class Dataset(Data):
     treated: Mapping[str, str] = field(default_factory=dict)
     targets: Targets | None = None
     gaps: bool = False
+    latent: bool = False
     slices: Slices | None = None
     weights: Weights | None = None
 
@@ -364,7 +371,7 @@ class Numbers(Data):
         n distinct names that are not empty.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150, but for gaps.
-    source, warnings, layout, treated, targets, gaps, slices, weights
+    source, warnings, layout, treated, targets, gaps, latent, slices, weights
         As in a `Dataset`; a value that is missing is no number.
     resolution : tuple of float
         The measurement error of each variable, a standard deviation; none if all numbers are exact.
@@ -379,6 +386,7 @@ class Numbers(Data):
     treated: Mapping[str, str] = field(default_factory=dict)
     targets: Targets | None = None
     gaps: bool = False
+    latent: bool = False
     slices: Slices | None = None
     weights: Weights | None = None
     resolution: tuple[float, ...] = ()
@@ -432,7 +440,7 @@ class Mixed(Data):
         In C order and record order; codes[i, j] is an index into states[j], 0 where variable j has numbers.
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150; 0 where variable j has states.
-    source, warnings, layout, treated, targets, gaps, slices, weights
+    source, warnings, layout, treated, targets, gaps, latent, slices, weights
         As in a `Dataset`; of no such data there are targets, gaps or slices yet.
     resolution : tuple of float
         As of `Numbers`, 0 of variables of states.
@@ -449,6 +457,7 @@ class Mixed(Data):
     treated: Mapping[str, str] = field(default_factory=dict)
     targets: Targets | None = None
     gaps: bool = False
+    latent: bool = False
     slices: Slices | None = None
     weights: Weights | None = None
     resolution: tuple[float, ...] = ()
@@ -511,10 +520,21 @@ class Mixed(Data):
 
 
 def _more(data: Data) -> list[Any]:
-    """What the fingerprint has more of a time series, of rows that are no records, and of numbers with errors."""
-    lags = [] if data.slices is None else ["lags", data.slices.lags]
-    parts = [] if data.weights is None else ["each", data.each]
-    return [*lags, *parts, *(["resolution", data.resolution] if data.resolution else [])]
+    """What the fingerprint has more of a time series, of latent values (the same gaps ask another question), of rows
+    that are no records, and of numbers with errors."""
+    own = [] if data.slices is None else ["lags", data.slices.lags]
+    own += ["latent"] if data.latent else []
+    own += [] if data.weights is None else ["each", data.each]
+    return [*own, "resolution", data.resolution] if data.resolution else own
+
+
+def of_latent() -> InputError:
+    """The refusal of latent values where there is no network to complete them by."""
+    return InputError(
+        asking("missing", "em"),
+        " completes values by a network in rounds of a solve, by mdl, aic or gaussian-bic, and this takes records as "
+        "they are; treat missing values in another way.",
+    )
 
 
 def _digest(head: list[Any], records: NDArray[Any], dtype: str, targets: Targets | None) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.data_options import WITH_GAPS
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
@@ -51,6 +52,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         treated=made.treated,
         targets=chosen.targets,
         gaps=made.gaps,
+        latent=made.gaps and wanted.missing == "em",
         weights=chosen.weights,
     )
     return dataset if series is None else series.sliced(dataset, chosen.rows)
@@ -93,7 +95,7 @@ def encoded(
         codes[:, j] = column.codes
         if lacking.any():
             codes[lacking, j] = len(labels)
-            if wanted.missing == "average":
+            if wanted.missing in WITH_GAPS:
                 gaps = True
             else:
                 labels = (*labels, missing_label(labels))
@@ -120,6 +122,7 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     if made.odd:
         raise refusal(source, without_numbers(made.odd, chosen.rows))
     names = tuple(column.name for column in chosen.columns)
+    gaps = any((column.codes < 0).any() for column in chosen.columns)
     numbers = Numbers(
         names,
         made.values,
@@ -127,7 +130,8 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
         chosen.warnings + tuple(remark.sentence() for remark in hints(made.looked)),
         treated=made.treated,
         targets=chosen.targets,
-        gaps=any((column.codes < 0).any() for column in chosen.columns),
+        gaps=gaps,
+        latent=gaps and wanted.missing == "em",
         weights=chosen.weights,
         resolution=wanted.errors_of(names),
     )

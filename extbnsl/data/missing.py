@@ -34,8 +34,8 @@ def settle_missing(
     """Refuse missing values, drop the records that have one, or leave them for a state of their own, or none.
 
     `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns, warnings, and which rows
-    are left, from 0, if some were dropped. Raises
-    InputError with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
+    are left, from 0, if some were dropped. Raises InputError with the count, the columns and the first row under
+    "refuse", if "drop" leaves no record, and under "em" for a column without a value.
     """
     lacking = np.zeros(len(columns[0].codes), dtype=np.bool_)
     for column in columns:
@@ -48,6 +48,16 @@ def settle_missing(
         lack = "lacks" if lacked == 1 else "lack"
         told = (
             f"{lacked:,} of {records:,} records {lack} a value; each family is costed over those that lack none of its."
+        )
+        return tuple(columns), (told,), None
+    if rule == "em":
+        empty = [column.name for column, count in zip(columns, counts, strict=True) if count == records]
+        if empty:
+            what = f"{source}: no record has a value of {listed(empty)}, so that nothing tells what it is"
+            raise InputError(what, names=empty, advice=("leave out what has none", dropped(empty, ", with ")))
+        lack = "lacks" if lacked == 1 else "lack"
+        told = (
+            f"{lacked:,} of {records:,} records {lack} a value; what is missing is completed by a network, in rounds."
         )
         return tuple(columns), (told,), None
     if rule == "drop":

@@ -179,6 +179,9 @@ def treatment(options: DataOptions) -> Treatment:
         column = getattr(options, name)
         if column is not None and not isinstance(column, str):
             raise InputError(f"{column!r} is no name of a column.", option=name.replace("_", "-"), value=column)
+    for name in ("targets", "imputation", "resolution"):
+        if options.missing == "em" and getattr(options, name) is not None:
+            raise InputError(asking("missing", "em"), " and ", Mention(name), " exclude each other; leave one out.")
     if options.imputation is not None:
         for name in ("weights", "time_column"):
             if getattr(options, name) is not None:
@@ -228,6 +231,7 @@ def _slicing(options: DataOptions) -> Slicing | None:
     of_families = {  # each costed over records of its own
         Mention("targets"): options.targets is not None,
         asking("missing", "average"): options.missing == "average",
+        asking("missing", "em"): options.missing == "em",
     }
     for told in (one for one, is_given in of_families.items() if is_given):
         raise InputError(Mention("time-column"), " and ", told, " exclude each other; leave one out.")

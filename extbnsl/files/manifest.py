@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 SOLVE, APPROXIMATE, K_BEST, BOOTSTRAP = KINDS = ("solve", "approximate", "kbest", "bootstrap")
 START, DONE = "start", "done"  # phases of any run
-PHASES = (START, "counting", "scores", "search", "bootstrap", "networks", "parents", "orders", DONE)
+PHASES = (START, "counting", "scores", "search", "bootstrap", "em", "networks", "parents", "orders", DONE)
 
 NOT_READ = ""
 Scalar = bool | int | float | str | None

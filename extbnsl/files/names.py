@@ -6,6 +6,7 @@
     networks.csv  arcs.csv  network-R.bif  network-R.json  network-R.dot
                                             of a search for the k best networks; R, from 2, is a network's place
     bootstrap.csv  bootstrap.jsonl          how sure arcs are, and the networks of resamples
+    rounds.jsonl                            the rounds of EM, with their networks and parameters
     scores[-N].h5                           local scores
     bounds-K-S-V.h5  bounds-K-S-V-P[-N].h5  what guides search S of component K, and the families of its pieces P
     pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
@@ -38,13 +39,14 @@ BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
 OUTPUTS = (RESULT, *NETWORKS)
 RANKED, ARCS = TABLES = ("networks.csv", "arcs.csv")  # of the k best networks
 ARC_FREQUENCIES, RESAMPLES = BOOTSTRAP = ("bootstrap.csv", "bootstrap.jsonl")  # of resamples
+ROUNDS = "rounds.jsonl"  # of EM
 FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
 
 MARK = "extbnsl-scratch"  # in a scratch folder
 
 SCORES = "scores"
 
-_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, NETWORK_DRAWING, PAGE, *OUTPUTS, *TABLES, *BOOTSTRAP)
+_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, NETWORK_DRAWING, PAGE, *OUTPUTS, *TABLES, *BOOTSTRAP, ROUNDS)
 _FURTHER = r"network-([2-9]|[1-9]\d+)\.(bif|json|dot)"
 _FURTHER_NETWORKS = re.compile(_FURTHER, re.ASCII)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-[0-9a-f]{8})?(-\d+)?"
@@ -69,7 +71,7 @@ def of_network(place: int) -> tuple[str, str, str]:
 
 def is_of_some(name: str) -> bool:
     """Whether only some results name a file so: those of several networks, and those with resamples."""
-    return name in (*TABLES, *BOOTSTRAP) or _FURTHER_NETWORKS.fullmatch(name) is not None
+    return name in (*TABLES, *BOOTSTRAP, ROUNDS) or _FURTHER_NETWORKS.fullmatch(name) is not None
 
 
 # What stems and files are called. No version is written twice; `of` is what `search` says.

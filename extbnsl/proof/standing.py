@@ -127,6 +127,7 @@ class Standing(FamiliesSoFar):
     improved: when there was a better network.
     counters: nodes of the searches that are over, and the most bytes that one had in memory.
     resampling: whether the data are solved, and resamples are to be.
+    completing: whether data are completed and solved in rounds.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -135,6 +136,7 @@ class Standing(FamiliesSoFar):
     improved: Annotated[Improvement | None, UNKEPT] = None
     counters: dict[str, Whole] = field(default_factory=dict)
     resampling: Annotated[bool, UNKEPT] = False
+    completing: Annotated[bool, UNKEPT] = False
 
     def is_sound(self) -> bool:
         """Whether the search, if there is one, is of one of the parts."""
@@ -149,6 +151,8 @@ class Standing(FamiliesSoFar):
             return DONE
         if self.resampling:
             return "bootstrap"
+        if self.completing:
+            return "em"
         if self.survivors is None:
             return "start" if self.counting is None else "counting"
         return "search" if self.parts else "scores"

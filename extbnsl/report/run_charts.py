@@ -33,7 +33,10 @@ def file_format(output: Path) -> str:
 
 
 def charts_of_bounds(document: Mapping[str, Any], moments: Sequence[Moment]) -> Iterator[str]:
-    """The bounds over time, and how far they are apart, as SVG; nothing if neither changed for eyes to see."""
+    """The bounds over time, and how far they are apart, as SVG; nothing if neither changed for eyes to see, or there
+    are none."""
+    if document["lower_bound"] is None:
+        return
     end = max([float(document.get("stats", {}).get("seconds") or 0.0), *(moment.seconds for moment in moments)])
     least, most = float(document["lower_bound"]), float(document["upper_bound"])
     lower = [(m.seconds, min(m.lower, most)) for m in moments if m.lower is not None] + [(end, least)]

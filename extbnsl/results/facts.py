@@ -36,7 +36,7 @@ Document = Mapping[str, Any]
 EMPTY = "without arcs"
 NOTEBOOK = (
     *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices", "errors", "series"),
-    *("network", "networks", "shares", "bootstrap"),
+    *("network", "em", "networks", "shares", "bootstrap"),
 )
 TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
 PAGE = ("time",)  # subjects for a page alone, as those before are for a terminal alone
@@ -71,7 +71,8 @@ class Fact:
 def facts(document: Document) -> Iterator[Fact]:
     """All there is to say of the result, what was claimed first; KeyError, TypeError, ValueError or AttributeError
     where the document is no result."""
-    rows = _claimed(document), _of_networks(document), _of_resamples(document), _effort(document.get("stats", {}))
+    effort = _effort(document.get("stats", {}))
+    rows = _claimed(document), _of_rounds(document), _of_networks(document), _of_resamples(document), effort
     return (Fact(subject, text) for subject, text in chain.from_iterable(rows) if text)
 
 
@@ -83,6 +84,18 @@ def is_ranked(document: Document) -> bool:
 def has_resamples(document: Document) -> bool:
     """Whether it is the document of a result with resamples."""
     return "bootstrap" in document
+
+
+def has_rounds(document: Document) -> bool:
+    """Whether it is the document of a result that EM came to, which no bound is known of."""
+    return "em" in document
+
+
+def bound_told(document: Document) -> str:
+    """What every network costs at least, as a clause."""
+    if has_rounds(document):
+        return "no lower bound"
+    return f"lower bound {format_cost(document['lower_bound'], 6)}"
 
 
 def knowledge_in(document: Document) -> Knowledge:
@@ -118,6 +131,8 @@ def listed(document: Document) -> str:
 
 def claim_told(document: Document) -> str:
     """What was proved, in a sentence or two."""
+    if has_rounds(document):
+        return _rounds_claimed(document)
     cost, lower = float(document["cost"]), float(document["lower_bound"])
     most, n, series = document.get("max_parents"), len(document["variables"]), document.get("time_series")
     n //= 1 if series is None else series["lags"] + 1
@@ -134,6 +149,21 @@ def claim_told(document: Document) -> str:
     if document["status"] == HEURISTIC:
         return f"Not proved: the method does not try to prove that this network is the best. {gap}"
     return f"Not proved ({_status(document)}): there may be a better network. {gap}"
+
+
+def _rounds_claimed(document: Document) -> str:
+    """What was proved of the last network of EM, and what not."""
+    if not document["em"]["settled"]:
+        return (
+            f"Not proved ({_status(document)}): the rounds of EM have not settled. Nothing says how much less another "
+            "network costs by what is observed."
+        )
+    excess, cost = document["em"]["excess"], document["cost"]
+    less = "less" if excess <= 4.0 * tolerance(cost) else f"less by more than {excess:.3g} nats"
+    return (
+        f"A local optimum: by the data as this network itself completes them, no network costs {less}, which is "
+        "proved. By what is observed another network may cost less; nothing says how much."
+    )
 
 
 def shares_by_name(document: Document) -> dict[tuple[str, str], float]:
@@ -173,10 +203,11 @@ def _claimed(document: Document) -> Iterator[tuple[str, str]]:
     score = score_claimed(claim) if claim.score in NAMES else None
     yield "status", _status(document)
     yield "order", "no network that keeps to the order costs less" if document.get("order_optimal") else ""
-    yield "cost", f"{format_cost(cost, 6)} nats ({titled(score) if score else 'minus the given scores'}, minimised)"
-    if score and score.penalty is None and not claim.charges and not document.get("resolution"):
+    by = " by what is observed" if has_rounds(document) else ""
+    yield "cost", f"{format_cost(cost, 6)} nats ({titled(score) if score else 'minus the given scores'}{by}, minimised)"
+    if score and not by and score.penalty is None and not claim.charges and not document.get("resolution"):
         yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost{', as in bnlearn' * (score.name in BNLEARN)})"
-    yield "bounds", bounds_told(document["lower_bound"], document["upper_bound"])
+    yield "bounds", "" if by else bounds_told(document["lower_bound"], document["upper_bound"])
     yield EMPTY, _beside_empty(document)
     yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     yield "limit", "" if most is None else f"at most {in_full(most, 'parent')} for each variable"
@@ -221,7 +252,7 @@ def _beside_empty(document: Document) -> str:
     """What a network without arcs costs, where there is a gap, whose share of the cost says little by itself; empty if
     that is not known."""
     empty, cost, lower = document.get("stats", {}).get("empty_cost"), document["cost"], document["lower_bound"]
-    if empty is None or cost - lower <= 2.0 * tolerance(cost):
+    if empty is None or lower is None or cost - lower <= 2.0 * tolerance(cost):
         return ""
     saved, most = empty - cost, empty - lower
     arcs = f"the arcs of this network save {format_cost(saved)}, and those of the best one at most {format_cost(most)}"
@@ -295,6 +326,17 @@ def _arcs(document: Document) -> Iterator[str]:
 def _together(arcs: Iterable[str]) -> str:
     """A list that is broken between arcs alone."""
     return ", ".join(arc.replace(" ", HELD).replace("\n", " ") for arc in arcs)
+
+
+def _of_rounds(document: Document) -> Iterator[tuple[str, str]]:
+    """How many rounds EM made, whether they have settled, and how much was missing."""
+    if not has_rounds(document):
+        return
+    em = document["em"]
+    rounds = in_full(em["solved"], "round")
+    settled = "a local optimum, which is no proof of the best" if em["settled"] else "not settled"
+    missing = f"{em['missing']:,} of {in_full(em['values'], 'value')} missing ({em['missing'] / em['values']:.1%})"
+    yield "em", f"{rounds}, {settled}; {missing}"
 
 
 def _of_resamples(document: Document) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,7 @@ from extbnsl.verify.certificate import Certificate
 if TYPE_CHECKING:
     from extbnsl.networks.families import Reason
     from extbnsl.results.bootstrap import Bootstrap
+    from extbnsl.results.rounds import Rounds
 
 
 def check_smoothing(data: Data | None, smoothing: float) -> None:
@@ -85,6 +86,10 @@ class Result:
         True if no network that keeps to `order` costs less; None if that is not known.
     bootstrap : Bootstrap or None
         What the networks of resamples say; None if none were asked for.
+    rounds : Rounds or None
+        What the rounds of EM came to, where values were missing and it completed them. Then `cost` is by what is
+        observed, nothing bounds what other networks cost, so that `lower_bound` is minus infinity, and `dataset` has
+        the data as the network completes them.
     """
 
     status: str
@@ -104,10 +109,11 @@ class Result:
     certificate: Certificate | None = None
     order_optimal: bool | None = None
     bootstrap: "Bootstrap | None" = None
+    rounds: "Rounds | None" = None
 
     def __repr__(self) -> str:
         arcs = counted(len(self.network.arcs()), "arc")
-        bounds = "" if self.optimal else f", lower bound {format_cost(self.lower_bound, 6)}"
+        bounds = "" if self.optimal or self.rounds else f", lower bound {format_cost(self.lower_bound, 6)}"
         return (
             f"<Result {self.status}: {counted(len(self.network.names), 'variable')}, {arcs}, "
             f"{self.score} cost {format_cost(self.cost, 6)} nats{bounds}>"
@@ -146,6 +152,12 @@ class Result:
     def parents(self) -> dict[str, list[str]]:
         """The names of each variable's parents."""
         return self.network.parents_by_name()
+
+    @property
+    def _weight(self) -> float | None:
+        """The sum of the weights of data that have some of their own; None of others, rows of EM among them."""
+        own = self.dataset is not None and self.dataset.weights is not None and self.rounds is None
+        return self.dataset.total if own and self.dataset is not None else None
 
     @property
     def file_names(self) -> tuple[str, ...]:
@@ -236,12 +248,13 @@ class Result:
                 "data_digest": self.digest,
                 "source": None if self.dataset is None else self.dataset.source,
                 "records": None if self.dataset is None else self.dataset.observed,
-                **({} if self.dataset is None or self.dataset.weights is None else {"weight": self.dataset.total}),
+                **({} if self._weight is None else {"weight": self._weight}),
                 **(made or {}),
             },
             **({} if targets is None else {"targets": list(map(list, targets.names(names)))}),
             **({} if not errors else {"resolution": dict(zip(names, errors, strict=True))}),
             **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
+            **({} if self.rounds is None else {"em": self.rounds.document()}),
         }
 
     def arc_strengths(self) -> tuple[ArcStrength, ...]:

@@ -21,6 +21,7 @@ from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.core.figures import format_size, in_full
 from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Dataset
+from extbnsl.data.dataset import of_latent
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.files.journal import Journal, read_lines
 from extbnsl.files.manifest import BOOTSTRAP
@@ -43,7 +44,7 @@ from extbnsl.solver.methods import MOST_RESAMPLES
 from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import concluded, network_of, verified
 from extbnsl.solver.place import Place
-from extbnsl.solver.solve import solved
+from extbnsl.solver.solving import solved
 
 
 class Taken:
@@ -167,9 +168,13 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
 
 
 def records_of(problem: Data | LocalScores, methods: Any) -> Data:
-    """The problem, of which resamples can be drawn; InputError for local scores, and for a published method."""
+    """The problem, of which resamples can be drawn; InputError for local scores, latent values, and a published
+    method."""
     check_resampled(type(problem), methods)
-    return cast(Data, problem)
+    data = cast(Data, problem)
+    if data.latent:
+        raise of_latent()
+    return data
 
 
 def check_resampled(kind: type, methods: Any) -> None:

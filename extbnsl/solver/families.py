@@ -12,6 +12,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data
+from extbnsl.em.model import check_em, with_gaps
 from extbnsl.machine.heap import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
@@ -64,11 +65,15 @@ def _networks(context: Context) -> "Networks":
     return KnownNetworks(context)
 
 
-def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
+def check_claim(problem: Data | LocalScores, claim: Claim, latent: bool = False) -> None:
     """Raise InputError if the claim cannot be about the problem: it names a variable that there is not, contradicts
-    itself, or leaves no network; or the problem has columns that its score cannot have."""
+    itself, or leaves no network; or the problem has columns that its score cannot have, or latent values, unless these
+    may be."""
     if isinstance(problem, LocalScores):
         given_scores(problem, claim)
+    elif problem.latent and latent:
+        check_em(problem, claim)
+        source_of(with_gaps(problem), claim)  # of which EM begins
     else:
         source_of(problem, claim)
 

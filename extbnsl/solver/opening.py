@@ -205,7 +205,7 @@ def warnings_of(problem: Data | LocalScores, claim: Claim) -> tuple[str, ...]:
     """What the user should know of the input."""
     if not isinstance(problem, Data):
         return ()
-    return (*problem.warnings, *source_of(problem, claim).warnings())
+    return (*problem.warnings, *(() if problem.latent else source_of(problem, claim).warnings()))
 
 
 @contextlib.contextmanager

@@ -3,16 +3,15 @@ local scores alone.
 """
 
 from extbnsl.core.events import Observer, ignore
+from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, StopSignal, never
-from extbnsl.parents.components import Component, components
-from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
-from extbnsl.proof.context import Context
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import before_a_stop, find_survivors
+from extbnsl.solver.families import find_survivors
 from extbnsl.solver.opening import Request, opened
-from extbnsl.solver.outcome import Solution, concluded
+from extbnsl.solver.outcome import concluded
+from extbnsl.solver.solving import solved
 
 
 def solve(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> Result:
@@ -26,27 +25,15 @@ def solve(asked: Request, *, observer: Observer = ignore, stop: StopSignal = nev
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
+    if isinstance(asked.problem, Data) and asked.problem.latent:
+        from extbnsl.solver.em import solve_by_em
+
+        return solve_by_em(asked, observer=observer, stop=stop)
     with opened(asked, Commits, asked.methods, observer=observer, stop=stop) as run:
         run.commits.commit()
         survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits, priced=True)
         solution, stopped = solved(survivors, run.context, run.commits)
         return concluded(run, solution, stopped)
-
-
-def solved(survivors: Survivors, context: Context, commits: Commits) -> tuple[Solution, str | None]:
-    """The solution of a problem with these families, and the reason if it had to stop."""
-    from extbnsl.proof.priced import whole_of
-    from extbnsl.solver.components import solve_components  # counting, which needs most, goes without its kernels
-
-    put, standing = context.shelf.put, commits.standing
-    if len(standing.parts) == 1 or survivors.priced is not None:
-        found: tuple[Component, ...] = (whole_of(survivors),)
-    elif standing.parts:  # those of all components, whatever time there is
-        found = components(survivors.scores, put)
-    else:
-        survivors, found = before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
-    parts, stopped = solve_components(survivors, found, context, commits)
-    return Solution(survivors, found, tuple(parts)), stopped
 
 
 def compute_scores(asked: Request, *, observer: Observer = ignore, stop: StopSignal = never) -> LocalScores:

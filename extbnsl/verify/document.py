@@ -136,6 +136,11 @@ def check_format(document: Mapping[str, Any]) -> None:
             f"The result has format {version}, but this version of extbnsl reads format {FORMAT_VERSION}: "
             "solve again, or verify it with the version that wrote it."
         )
+    if "em" in document:
+        raise InputError(
+            "The result is a local optimum that EM came to, which claims no bound: there is nothing to verify here but "
+            "its last round, which a solve of the completed data does again."
+        )
 
 
 def _knowledge(value: Any) -> Knowledge:

@@ -85,7 +85,7 @@ def test_each_demand_has_a_sentence(capsys, bdeu):
         ("frib=1", "'frib' is not known; there are status, order-optimal, score, "),
         ("score=bdue", "score: 'bdue' is not known; did you mean bdeu?"),
         ("status=optmal", "status: 'optmal' is not known; did you mean optimal?"),
-        ("missing=keep", "missing: 'keep' is not known; there are refuse, drop, state, average."),
+        ("missing=keep", "missing: 'keep' is not known; there are refuse, drop, state, average, em."),
         ("ess=much", "ess: 'much' is not a number above 0 or none."),
         ("ess=nan", "ess: 'nan' is not a number above 0 or none."),
         ("ess=0", "ess: '0' is not a number above 0 or none."),

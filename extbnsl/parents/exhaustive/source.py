@@ -14,6 +14,7 @@ from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import asking
 from extbnsl.data import Data, Dataset, Mixed, Numbers, distinct_rows
+from extbnsl.data.dataset import of_latent
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.charged import charged
 from extbnsl.parents.constraints import Constraints, constraints_of
@@ -177,6 +178,8 @@ def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) 
     """Data with the score of a claim, and the constraints of the claim if no others are given; InputError if the score
     is of another kind of data, or they cannot be scored, or a family that must be is not allowed."""
     check_data(data, claim)
+    if data.latent:
+        raise of_latent()
     if not data.alike:
         check_values(data)
     source = charged(

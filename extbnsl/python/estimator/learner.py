@@ -372,7 +372,8 @@ class BayesianNetworkLearner:
         if self.targets is not None:
             data, options["targets"] = data.without(clean_name(self.targets)), None
         reader = self._reader(data, made)
-        answers = ANSWERS[model_of(kind, self.scoring_method)](result.network, made, data, options, reader)
+        fitted = result.dataset if made.latent else made  # as the network completes it
+        answers = ANSWERS[model_of(kind, self.scoring_method)](result.network, fitted, data, options, reader)
         if self.targets is not None:
             answers = TargetedAnswers(result.network, reader, answers, columns, clean_name(self.targets))
         if made.slices is not None:
