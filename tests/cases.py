@@ -8,6 +8,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import Dataset, Mixed, Numbers, measured, prepare
+from extbnsl.data.both import mixed
 from extbnsl.data.given import given
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -213,8 +214,9 @@ def claim_by(score, max_parents=None, knowledge=NOTHING):
     return Claim(name, max_parents, float(ess) if ess else None, knowledge)
 
 
-def random_series(seed, n, lags, states=2, records=120, units=2, instant=None):
-    """A series whose variables follow from others, of the same time and before; of numbers without states."""
+def random_series(seed, n, lags, states=2, records=120, units=2, instant=None, both=None):
+    """A series whose variables follow from others, of the same time and before; of numbers without states; of both
+    kinds, or of these as both, where some have states, by their places."""
     rng = np.random.default_rng(seed)
     rows = {"t": [], "u": []} | {f"v{j}": [] for j in range(n)}
     for unit in range(units):
@@ -223,13 +225,16 @@ def random_series(seed, n, lags, states=2, records=120, units=2, instant=None):
             now = np.zeros(n)
             for j in range(n):
                 push = before[(j + 1) % n] + (now[j - 1] if j else before[j])
-                now[j] = (push + (rng.random() < 0.25)) % states if states else 0.5 * push + rng.normal()
+                has_states = states if both is None else 2 if j in both else 0
+                now[j] = (push + (rng.random() < 0.25)) // 1 % has_states if has_states else 0.5 * push + rng.normal()
             before = now
             if rng.random() < 0.05:
                 continue
             for name, value in (("t", time), ("u", f"p{unit}"), *((f"v{j}", now[j]) for j in range(n))):
                 rows[name].append(value)
     options = {"time_column": "t", "unit_column": "u", "lags": lags, "instant": instant}
+    if both is not None:
+        return given(rows).made(mixed, DataOptions(**options, discrete=[f"v{j}" for j in both]))
     if states:
         return from_dataframe(rows, **options)
     return given(rows).made(measured, DataOptions(**options))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from cases import random_dataset, random_numbers
+from cases import random_dataset, random_mixed, random_numbers
 
 from extbnsl.data.dataset import Targets
 from extbnsl.machine.workers import Workers
@@ -36,6 +36,21 @@ def numbers_with_targets(seed, n, records):
     """Random numbers, some of which are set from outside."""
     rng = np.random.default_rng(seed)
     return replace(random_numbers(rng, n, records), targets=random_targets(rng, n, records))
+
+
+def mixed_with_targets(seed, n, records):
+    """Random columns of both kinds, some of which are set from outside."""
+    rng = np.random.default_rng(seed)
+    return replace(random_mixed(rng, n, records), targets=random_targets(rng, n, records))
+
+
+def mixed_with_gaps(seed, n, records, targets=False):
+    """Random columns of both kinds of which some values are missing."""
+    rng = np.random.default_rng(seed)
+    data = mixed_with_targets(seed, n, records) if targets else random_mixed(rng, n, records)
+    codes = _thinned(rng, data.codes, np.where(data.of_states, data.arities, 0))
+    values = np.where(data.of_states, 0.0, _thinned(rng, data.values, np.nan))
+    return replace(data, codes=codes, values=values, gaps=True)
 
 
 def with_gaps(seed, n, records, targets=False):
@@ -93,6 +108,47 @@ def gaussian_cost_of(data, child, parents):
         return math.inf
     misfit = naive.gaussian_cost(family, 0, range(1, k + 1)) - math.log(n) / 2 * (k + 2)
     return misfit * len(values) / n + math.log(data.records) / 2 * (k + 2)
+
+
+def complete_of(data, family):
+    """Columns of both kinds in the records of a family, of which the child is the first; None if there are none."""
+    lacks = [data.codes[:, v] == len(data.states[v]) if data.states[v] else np.isnan(data.values[:, v]) for v in family]
+    rows = np.flatnonzero(left(data, family[0]) & ~np.any(lacks, axis=0))
+    if rows.size == 0:
+        return None
+    return replace(data, codes=data.codes[rows], values=data.values[rows], targets=None, gaps=False)
+
+
+def varies(data, variables):
+    """Whether all of these that have numbers vary."""
+    return all(data.states[v] or data.values[:, v].min() < data.values[:, v].max() for v in variables)
+
+
+def mixed_cost_of(data, child, parents):
+    """The same of columns of both kinds, by what they cost over records that are all complete."""
+    own, whole = left(data, child), complete_of(data, [child, *parents])
+    if whole is None or (not data.states[child] and not varies(whole, [child, *parents])):
+        return math.inf
+    cost, n = naive.conditional_cost(whole, child, parents), whole.records
+    parameters = parameters_of(data, child, parents)
+    return (cost - math.log(n) / 2 * parameters) * int(own.sum()) / n + math.log(data.records) / 2 * parameters
+
+
+def degenerate_cost_of(data, child, parents):
+    """The same by dg-bic, of columns that lack nothing."""
+    whole = complete_of(data, [child, *parents])
+    if whole is None or not varies(whole, [child, *parents]):
+        return math.inf
+    x, p = (sum(naive.indicators(whole, v).shape[1] for v in own) for own in ([child], parents))
+    more = math.log(data.records) / 2 - math.log(whole.records) / 2
+    return naive.degenerate_cost(whole, child, parents) + more * (x * (x + 1) / 2 + x * p + x)
+
+
+def parameters_of(data, child, parents):
+    """How many free parameters a family has by cg-bic."""
+    configurations = math.prod(len(data.states[p]) for p in parents if data.states[p])
+    numbers = sum(not data.states[p] for p in parents)
+    return configurations * (len(data.states[child]) - 1 if data.states[child] else numbers + 2)
 
 
 def all_costs(data, cost, max_parents=None):

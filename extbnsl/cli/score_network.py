@@ -293,13 +293,14 @@ def _alike_in_columns(network: "Network", training: Any, file: str, how: Mapping
 def _alike_as_they_are(
     training: Any, file: str, how: Mapping[str, Any], likely: Callable[..., "NDArray[np.float64]"]
 ) -> _Alike:
-    """States are compared with the new ones as they stand; likely: of codes, numbers, and what is lacking."""
+    """States are compared with the new ones as they stand; likely: of codes, numbers, what is lacking, and what is
+    given."""
     import numpy as np
 
     from extbnsl.data.alike import encoded_alike
 
-    own = [bool(states) for states in training.states]
-    discrete = [name for name, has_states in zip(training.names, own, strict=True) if has_states]
+    own, present = [bool(states) for states in training.states], training.given.start
+    discrete = [name for name, has_states in zip(training.names[:present], own, strict=False) if has_states]
     plain = dict(how) | {"discrete": discrete, "discretise": None}
     raw, _ = read_problem(file, plain, Budgets(), True, "cg-bic")
     filled = {name: states[0] if states else "0" for name, states in zip(raw.names, raw.states, strict=True)}
@@ -315,7 +316,7 @@ def _alike_as_they_are(
         codes = np.zeros((len(rows), len(own)), np.uint16)
         if discrete:
             codes[:, own] = encoded_alike(new.discrete(), raw.discrete(), training.discrete(), rows)
-        return likely(codes, new.values[rows][:, at], lacking)
+        return likely(codes, new.values[rows][:, at], lacking, training.given)
 
     return _Alike(plain, filled, each)
 

@@ -15,6 +15,7 @@ from extbnsl.data.dataset import Mixed
 from extbnsl.data.encode import chosen_records, encoded, values_of
 from extbnsl.data.missing import hints
 from extbnsl.data.remarks import Remark, columns_told
+from extbnsl.data.series import parted
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import Treatment
 
@@ -23,13 +24,14 @@ FEW = 5  # numbers that are as likely to be codes
 
 def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading) -> Mixed:
     """The `Mixed` data of `columns`, all of the same number of records: the choice of columns and of records, missing
-    values and weights as `prepare` has them, and what it says of columns of states.
+    values, weights and rows of a time series as `prepare` has them, and what it says of columns of states.
 
     Raises InputError as `prepare` does of columns of states, and for a rule of cutting that names no column, and for
     columns of numbers that lack values where a missing value is a state. O(N n).
     """
     check_of_both(wanted)
-    complete, warnings, rows, _, standing = chosen_records(columns, source, wanted, reading)
+    columns, series = parted(columns, wanted, source)
+    complete, warnings, rows, targets, standing = chosen_records(columns, source, wanted, reading)
     n, records = len(complete), len(complete[0].codes)
     values, codes, states = np.zeros((records, n)), np.zeros((records, n), np.uint16), [tuple[str, ...]()] * n
     at, treated = [j for j, column in enumerate(complete) if not has_states(column, wanted)], dict[str, str]()
@@ -40,13 +42,14 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
         at = [j for j in at if complete[j].name not in odd]
         treated = {name: how for name, how in made.treated.items() if name not in odd}
         numbers = [complete[j] for j in at]
-        _check_there(numbers, source)
+        if wanted.missing == "state":
+            _check_there(numbers, source)
         looked = [column for column in made.looked if column.name not in odd]
         warnings += tuple(remark.sentence() for remark in (*hints(looked), *of_few(numbers)))
-    others = sorted({*range(n)} - {*at})
+    others, gaps = sorted({*range(n)} - {*at}), bool(np.isnan(values).any())
     if others:
         coded = encoded([complete[j] for j in others], source, wanted, reading, rows)
-        values[:, others], codes[:, others] = 0.0, coded.codes
+        values[:, others], codes[:, others], gaps = 0.0, coded.codes, gaps or coded.gaps
         for j, own in zip(others, coded.states, strict=True):
             states[j] = own
         warnings, treated = warnings + coded.warnings, treated | coded.treated
@@ -59,7 +62,7 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
                 option="resolution",
                 names=[name],
             )
-    return Mixed(
+    data = Mixed(
         names,
         tuple(states),
         codes,
@@ -67,13 +70,16 @@ def mixed(columns: Sequence[Column], source: str, wanted: Treatment, reading: Re
         source,
         warnings,
         treated=treated,
+        targets=targets,
+        gaps=gaps,
         weights=standing,
         resolution=wanted.errors_of(names, of_states),
     )
+    return data if series is None else series.sliced(data, rows)
 
 
 def check_of_both(wanted: Treatment) -> None:
-    """Raise InputError for a rule of cutting that names no column, and for what is of one kind of columns."""
+    """Raise InputError for a rule of cutting that names no column, and for EM, which is of one kind of columns."""
     if None in wanted.rules:
         raise InputError(
             asking("discretise", str(wanted.rules[None])),
@@ -81,14 +87,8 @@ def check_of_both(wanted: Treatment) -> None:
             asking("discretise", f"COLUMN={wanted.rules[None]}"),
             ", or take another score.",
         )
-    of_one_kind = {
-        asking("missing", "average"): wanted.missing == "average",
-        asking("missing", "em"): wanted.missing == "em",
-        Mention("targets"): wanted.targets is not None,
-        Mention("time-column"): wanted.slicing is not None,
-    }
-    for told in (one for one, is_given in of_one_kind.items() if is_given):
-        raise InputError(told, " is for columns of states alone, or of numbers alone; leave it out.")
+    if wanted.missing == "em":
+        raise InputError(asking("missing", "em"), " is for columns of states alone, or of numbers alone; leave it out.")
 
 
 def has_states(column: Column, wanted: Treatment) -> bool:

@@ -58,6 +58,13 @@ class Targets:
         """Of these records, by their places."""
         return replace(self, of=self.of[rows])
 
+    def among(self, variables: Sequence[int]) -> "Targets":
+        """The sets of some variables alone, by their places among these."""
+        at = {v: place for place, v in enumerate(variables)}
+        own = [tuple(at[v] for v in members if v in at) for members in self.sets]
+        sets = sorted(set(own))
+        return Targets(tuple(sets), np.array([sets.index(one) for one in own], np.uint16)[self.of])
+
     def left(self, child: int) -> NDArray[np.bool_]:
         """In which records a variable was left to itself, (N,)."""
         return ~np.isin(self.of, self.setting(child))
@@ -250,6 +257,11 @@ class Data(ABC):
             masks.append(self.targets.left(child))
         return np.logical_and.reduce(masks) if masks else None
 
+    def alike_with(self, child: int, parents: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What `counted` goes by: families of which this is the same are over the same records."""
+        setting = () if self.targets is None else self.targets.setting(child)
+        return setting, tuple(sorted(v for v in (child, *parents) if self.incomplete[v]) if self.gaps else ())
+
     @abstractmethod
     def taken(self, rows: NDArray[np.int64]) -> Self:
         """The data with these records, by their places, each as often as it is named."""
@@ -441,7 +453,7 @@ class Mixed(Data):
     values : ndarray of float64, (N, n)
         In C order and record order, all finite and at most 1e150; 0 where variable j has states.
     source, warnings, layout, treated, targets, gaps, latent, slices, weights
-        As in a `Dataset`; of no such data there are targets, gaps or slices yet.
+        As in a `Dataset`; a number that is missing is none.
     resolution : tuple of float
         As of `Numbers`, 0 of variables of states.
     """
@@ -485,12 +497,14 @@ class Mixed(Data):
     @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, states, shape, codes and values; O(N n), computed at each access."""
-        codes = _digest([self.names, self.states, self.codes.shape, *_more(self)], self.codes, "<u4", None)
-        return _digest(["mixed", codes], self.values, "<f8", None)
+        head = [self.names, self.states, self.codes.shape, *_more(self)]
+        return _digest(["mixed", _digest(head, self.codes, "<u4", self.targets)], self.values, "<f8", None)
 
     def known(self, variable: int) -> NDArray[np.bool_]:
         """See `Data`."""
-        return np.ones(self.records, np.bool_)
+        if self.states[variable]:
+            return np.asarray(self.codes[:, variable] != len(self.states[variable]))
+        return ~np.isnan(self.values[:, variable])
 
     @property
     def contents(self) -> str:
@@ -500,12 +514,15 @@ class Mixed(Data):
 
     def taken(self, rows: NDArray[np.int64]) -> Self:
         """See `Data`."""
-        return replace(self, codes=self.codes[rows], values=self.values[rows])
+        targets = self.targets and self.targets.taken(rows)
+        return replace(self, codes=self.codes[rows], values=self.values[rows], targets=targets)
 
     def distinct(self) -> tuple[Self, NDArray[np.int64]]:
         """See `Data`: all records, for hardly two are the same. O(n N log N)."""
-        order = np.lexsort((*self.values.T[::-1], *self.codes.T[::-1]))
-        return self.taken(order), np.ones(self.records, np.int64)
+        own = () if self.targets is None else (self.targets.of,)
+        return self.taken(np.lexsort((*own, *self.values.T[::-1], *self.codes.T[::-1]))), np.ones(
+            self.records, np.int64
+        )
 
     def discrete(self) -> Dataset:
         """The variables of states alone; there is one."""
@@ -515,6 +532,9 @@ class Mixed(Data):
             tuple(self.states[j] for j in own),
             np.ascontiguousarray(self.codes[:, own]),
             self.source,
+            targets=self.targets and self.targets.among(own),
+            gaps=self.gaps,
+            slices=self.slices,
             weights=self.weights,
         )
 

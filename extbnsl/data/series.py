@@ -20,12 +20,12 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.sentences import Mention, dropped
 from extbnsl.data.column import Column, listed, numbers_of, ordered
-from extbnsl.data.dataset import Dataset, Numbers, Slices, at_lag
+from extbnsl.data.dataset import Dataset, Mixed, Numbers, Slices, at_lag
 from extbnsl.data.dressed import undressed
 from extbnsl.data.missing import mark_missing
 from extbnsl.data.treatment import Slicing, Treatment, check_there
 
-Made = TypeVar("Made", Dataset, Numbers)
+Made = TypeVar("Made", Dataset, Numbers, Mixed)
 SAME = 1e-6  # of a step: times so near are the same, since floats are rounded
 _LAGGED = re.compile(r"\[t-\d+\]$")
 _CLOCK = r"(?:[T ]\s?(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(?:\.?\d*)\s?(?P<zone>Z|[-+]\d{2}:?\d{2})?)?"
@@ -64,19 +64,18 @@ class Series:
         `rows` does.
         """
         made, slices, told = self.rows(rows, data.source)
-        n, lags = data.variables, slices.lags
+        lags = slices.lags
         names = data.names + tuple(at_lag(name, lag) for lag in range(1, lags + 1) for name in data.names)
-        records = data.codes if isinstance(data, Dataset) else data.values
-        found = np.empty((len(made), len(names)), records.dtype)
-        for lag in range(lags + 1):
-            found[:, lag * n : (lag + 1) * n] = records[made[:, lag]]
-        treated = _at_lags(data.treated, lags)
-        changed: dict[str, Any] = {"codes" if isinstance(data, Dataset) else "values": found}
-        if isinstance(data, Dataset):
+        changed: dict[str, Any] = {}
+        for array in ("codes", "values"):
+            records = getattr(data, array, None)
+            if records is not None:
+                changed[array] = records[made].reshape(len(made), len(names))
+        if not isinstance(data, Numbers):
             changed["states"] = data.states * (lags + 1)
-        else:
+        if not isinstance(data, Dataset):
             changed["resolution"] = data.resolution * (lags + 1)
-        warnings = (*data.warnings, told)
+        treated, warnings = _at_lags(data.treated, lags), (*data.warnings, told)
         return replace(data, names=names, treated=treated, slices=slices, warnings=warnings, **changed)
 
     def rows(self, rows: NDArray[np.int64] | None, source: str) -> tuple[NDArray[np.int64], Slices, str]:

@@ -96,14 +96,16 @@ def conditionals(network: Network, data: Mixed, smoothing: float = 0.0) -> Condi
 
 
 def _regressed(family: Family, child: int, data: Mixed) -> Family:
-    """The family with its regressions."""
-    which, size = family.configuration(data.codes), math.prod(family.shape)
+    """The family with its regressions, over the records that are its."""
+    counted = data.counted(child, (*family.discrete, *family.numbers))
+    codes, values = (data.codes, data.values) if counted is None else (data.codes[counted], data.values[counted])
+    which, size = family.configuration(codes), math.prod(family.shape)
     records = np.bincount(which, minlength=size)
     found = dict[int, Regression]()
     order = np.argsort(which, kind="stable")
     for rows in np.split(order, np.cumsum(records[records > 0])[:-1]):
-        found[int(which[rows[0]])] = regression_of(data.values[rows], child, family.numbers, data.resolution)
-    elsewhere = regression_of(data.values, child, family.numbers, data.resolution) if len(found) < size else None
+        found[int(which[rows[0]])] = regression_of(values[rows], child, family.numbers, data.resolution)
+    elsewhere = regression_of(values, child, family.numbers, data.resolution) if len(found) < size else None
     own = tuple(found.get(j, elsewhere) for j in range(size))
     return Family(None, family.discrete, family.numbers, family.shape, own, tuple(data.in_records(records).tolist()))  # type: ignore[arg-type]
 
@@ -180,13 +182,19 @@ def _alike(
 
 
 def log_densities_observed(
-    known: Conditionals, codes: NDArray[np.integer], values: NDArray[np.float64], lacking: NDArray[np.bool_]
+    known: Conditionals,
+    codes: NDArray[np.integer],
+    values: NDArray[np.float64],
+    lacking: NDArray[np.bool_],
+    given: Collection[int] = (),
 ) -> NDArray[np.float64]:
     """The log-density in nats of what is observed of each record, (N,) float64; minus infinity for states that cannot
-    be together. codes, values, lacking: (N, n)."""
+    be together. codes, values, lacking: (N, n). given: variables without parents that it is conditioned on, where they
+    are observed."""
     found = np.zeros(len(codes))
     for observed, rows in by_observed(lacking):
-        children = relevant(known.network, (), observed)
+        told = {*given}.intersection(observed)
+        children = [child for child in relevant(known.network, (), observed) if child not in told]
         for full, group in _alike(known, codes[rows], observed):
             own = rows[group]
             parts = [part.logs for part in _components(known, full, values[own], children, observed)]

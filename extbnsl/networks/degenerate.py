@@ -7,7 +7,7 @@ densities over all states of the variable. No states can be drawn: what is drawn
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,7 @@ class Block:
 
     codes (x,): the states of the columns, empty of numbers, which are one column; first: the state without a column, -1
     of numbers; intercepts (x,); coefficients (x, p), of the columns of the parents in ascending order; covariance
-    (x, x): of what is left.
+    (x, x): of what is left. Columns of states that occur only where the variable was set from outside are 0 by it.
     """
 
     codes: tuple[int, ...]
@@ -37,6 +37,12 @@ class Block:
     intercepts: NDArray[np.float64]
     coefficients: NDArray[np.float64]
     covariance: NDArray[np.float64]
+
+    @property
+    def by_itself(self) -> list[int]:
+        """The places of the columns that are not always 0."""
+        is_something = (self.intercepts != 0.0) | self.coefficients.any(axis=1) | (self.covariance.diagonal() > 0.0)
+        return np.flatnonzero(is_something).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,32 +71,43 @@ def columns(network: Network, data: Mixed) -> Columns:
     of a family."""
     if network.names != data.names:
         raise InputError(f"The variables of the network are not those of {data.source}.")
-    occurring = [
-        np.unique(own).tolist() if states else [] for own, states in zip(data.codes.T, data.states, strict=True)
+    first = [_first(data, v) for v in range(data.variables)]
+    others = [
+        [state for state in np.unique(own).tolist() if states and state != first[v]]
+        for v, (own, states) in enumerate(zip(data.codes.T, data.states, strict=True))
     ]
     blocks = []
     for child, parents in enumerate(network.parents):
-        own = columns_of(data, child, occurring[child][1:])
-        given = np.hstack([np.empty((data.records, 0)), *(columns_of(data, p, occurring[p][1:]) for p in parents)])
+        left = _left(data, child)
+        own = columns_of(data, child, others[child])[left]
+        given = np.hstack([np.empty((data.records, 0)), *(columns_of(data, p, others[p]) for p in parents)])[left]
         middle, center = own.mean(axis=0), given.mean(axis=0)
         spread = np.maximum(given.std(axis=0), 1e-300)
         apart, told = own - middle, given - center
         if data.resolution:
-            both = blurred(
-                np.hstack([told, apart]), np.concatenate([_errors(data, v, occurring) for v in (*parents, child)])
-            )
+            of_columns = np.concatenate([_errors(data, v, len(others[v])) for v in (*parents, child)])
+            both = blurred(np.hstack([told, apart]), of_columns)
             told, apart = both[:, : given.shape[1]], both[:, given.shape[1] :]
         slopes = np.linalg.lstsq(told / spread, apart, rcond=None)[0].T / spread
-        left = apart - told @ slopes.T
-        first = occurring[child][0] if data.states[child] else -1
-        covariance = left.T @ left / data.records
-        blocks.append(Block(tuple(occurring[child][1:]), first, middle - slopes @ center, slopes, covariance))
+        rest = apart - told @ slopes.T
+        covariance = rest.T @ rest / len(own)
+        blocks.append(Block(tuple(others[child]), first[child], middle - slopes @ center, slopes, covariance))
     return Columns(network, data.states, tuple(blocks))
 
 
-def _errors(data: Mixed, variable: int, occurring: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """The measurement errors of the columns of a variable, (x,)."""
-    return np.zeros(len(occurring[variable]) - 1) if data.states[variable] else np.array([data.resolution[variable]])
+def _errors(data: Mixed, variable: int, states: int) -> NDArray[np.float64]:
+    """The measurement errors of the columns of a variable, one for each of so many states, or of numbers."""
+    return np.zeros(states) if data.states[variable] else np.array([data.resolution[variable]])
+
+
+def _left(data: Mixed, child: int) -> NDArray[np.bool_]:
+    """The records in which a variable was not set from outside, (N,)."""
+    return np.ones(data.records, np.bool_) if data.targets is None else data.targets.left(child)
+
+
+def _first(data: Mixed, variable: int) -> int:
+    """The first state that occurs where nothing set the variable; -1 of numbers."""
+    return int(data.codes[_left(data, variable), variable].min()) if data.states[variable] else -1
 
 
 def joint(known: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -130,6 +147,7 @@ class _Given:
 def _given(known: Columns, rows: NDArray[np.float64], wanted: list[int], observed: list[int]) -> _Given:
     """Of the columns `wanted` given the values of the observed ones in records (N, M)."""
     mean, covariance = joint(known)
+    observed = [c for c in observed if covariance[c, c] > 0.0]  # the others are states that do not occur by themselves
     scale = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
     units = covariance / np.outer(scale, scale)
     apart = (rows[:, observed] - mean[observed]) / scale[observed]
@@ -154,22 +172,30 @@ def _inverse(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _unknown(known: Columns, codes: NDArray[np.integer], observed: Sequence[int]) -> NDArray[np.bool_]:
-    """Which records have a state that did not occur, (N,)."""
+    """Which records have a state that did not occur by itself, (N,)."""
     found = np.zeros(len(codes), np.bool_)
     for v in observed:
         if known.states[v]:
-            found |= ~np.isin(codes[:, v], [known.blocks[v].first, *known.blocks[v].codes])
+            block = known.blocks[v]
+            found |= ~np.isin(codes[:, v], [block.first, *(block.codes[c] for c in block.by_itself)])
     return found
 
 
 def log_densities_observed(
-    known: Columns, codes: NDArray[np.integer], values: NDArray[np.float64], lacking: NDArray[np.bool_]
+    known: Columns,
+    codes: NDArray[np.integer],
+    values: NDArray[np.float64],
+    lacking: NDArray[np.bool_],
+    given: Collection[int] = (),
 ) -> NDArray[np.float64]:
     """The log-density in nats of what is observed of each record, (N,) float64, indicators of states among it; minus
-    infinity for states that did not occur. codes, values, lacking: (N, n)."""
+    infinity for states that did not occur. codes, values, lacking: (N, n). given: variables that it is conditioned on,
+    where they are observed."""
     found, rows = np.zeros(len(codes)), _rows(known, codes, values)
     for observed, own in by_observed(lacking):
         logs = _given(known, rows[own], [], known.places(observed)).logs
+        if told := sorted({*given}.intersection(observed)):
+            logs = logs - _given(known, rows[own], [], known.places(told)).logs
         found[own] = np.where(_unknown(known, codes[own], observed), -math.inf, logs)
     return found
 
@@ -190,13 +216,14 @@ def conditioned(
     lost = _unknown(known, codes, observed)
     states = {v: np.zeros((len(codes), len(known.states[v]))) for v in targets if known.states[v]}
     for v, shares in states.items():
-        block = known.blocks[v]
-        part = _given(known, rows, known.places([v]), seen)
-        logs, precision = np.zeros((len(codes), 1 + len(block.codes))), _inverse(part.covariance)
-        for k, indicators in enumerate(np.vstack([np.zeros(len(block.codes)), np.eye(len(block.codes))])):
+        block, places = known.blocks[v], known.places([v])
+        own_states, many = [block.first, *(block.codes[c] for c in block.by_itself)], len(block.by_itself)
+        part = _given(known, rows, [places[c] for c in block.by_itself], seen)
+        logs, precision = np.zeros((len(codes), 1 + many)), _inverse(part.covariance)
+        for k, indicators in enumerate(np.vstack([np.zeros(many), np.eye(many)])):
             apart = indicators - part.means
             logs[:, k] = -(apart @ precision * apart).sum(axis=1) / 2.0
-        shares[:, [block.first, *block.codes]] = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+        shares[:, own_states] = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
         shares[lost] = math.nan
     own.means[lost] = math.nan
     each = np.repeat(own.covariance[None], len(codes), axis=0)

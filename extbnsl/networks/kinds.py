@@ -124,14 +124,14 @@ def _parameters_of_both(network: Network, data: Mixed) -> int:
     from extbnsl.scores.conditional import scaled
 
     columns = scaled(data)
-    return sum(int(columns.parameters(child, parents)) for child, parents in enumerate(network.parents))
+    return int(sum(columns.parameters(child, parents) for child, parents in enumerate(network.parents)))
 
 
 def _parameters_of_columns(network: Network, data: Mixed) -> int:
     from extbnsl.scores.degenerate import blocks_of
 
     blocks = blocks_of(data)
-    return sum(blocks.parameters(child, parents) for child, parents in enumerate(network.parents))
+    return int(sum(blocks.parameters(child, parents) for child, parents in enumerate(network.parents)))
 
 
 _FIGURES: dict[str, Callable[[Any, Claim], Callable[[int, tuple[int, ...]], Figures]]] = {

@@ -9,13 +9,15 @@ cost(X | D, C) = sum over j of n_j / 2 (ln(2 pi RSS_j / n_j) + 1) + (ln N / 2) q
 j: the configurations that occur, in n_j records each; RSS_j: the residual sum of squares of the regression of X on C
 with an intercept over these; q: the product of the declared arities of D. Without variables of states it is Gaussian
 BIC, without variables of numbers MDL. It is minus "bic-cg" of bnlearn, which divides RSS_j by the degrees of freedom.
+Where variables were set from outside, or values are missing, the records are those of the family: see records.py. The
+price of a parameter is ln N / 2 for the number N of all records.
 
 A family is allowed if in each configuration that occurs the others of C + X leave each of them a mean square of at
-least LEAST_SHARE of its variance over all records. Otherwise it is singular: a regression on collinear parents, or one
-that fits exactly; so it is where n_j <= |C| + 1. Allowed is closed downwards: with fewer numbers no residual sum falls.
-With fewer parents of states, configurations are merged: a residual sum over the union is no less than the sum of those
-over the parts, each with coefficients of its own, and so the mean square no less than the least of theirs. So subsets
-of an allowed family are allowed, and supersets of a singular one are singular.
+least LEAST_SHARE of its variance over all these records. Otherwise it is singular: a regression on collinear parents,
+or one that fits exactly; so it is where n_j <= |C| + 1. Allowed is closed downwards: with fewer numbers no residual sum
+falls. With fewer parents of states, configurations are merged: a residual sum over the union is no less than the sum of
+those over the parts, each with coefficients of its own, and so the mean square no less than the least of theirs. So
+subsets of an allowed family are allowed, and supersets of a singular one are singular.
 
 Where columns have measurement errors, their squares come to the variances in each configuration, as in gaussian.py:
 what C leaves of X is the least of RSS_j(b) / n_j + e_X^2 + the sum of (b_p e_p)^2. Of a union it is no less than the
@@ -38,6 +40,7 @@ from extbnsl.data import Mixed
 from extbnsl.scores.cells import cells_of, numbered
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
 from extbnsl.scores.mdl import half_log
+from extbnsl.scores.records import ByRecords
 from extbnsl.scores.score import PenalisedScore
 from extbnsl.scores.units import standard_numbers
 
@@ -68,16 +71,18 @@ CG_BIC = ConditionalBIC("cg-bic", "conditional Gaussian BIC", "BIC", half_log)
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Data of both kinds, with numbers that have mean 0 and variance 1.
+    """Records of data of both kinds, with numbers that have mean 0 and variance 1.
 
     columns (n, N) float64: of each variable of numbers, 0 of the others. log_deviation (n,): ln of the standard
     deviation of each in the units of the data. errors (n,): of measurement; their squares are a part of the variances.
+    weight: how often a record counts.
     """
 
     data: Mixed
     columns: NDArray[np.float64]
     log_deviation: NDArray[np.float64]
     errors: NDArray[np.float64]
+    weight: float = 1.0
 
     @functools.cached_property
     def of_states(self) -> NDArray[np.bool_]:
@@ -96,31 +101,27 @@ class Scaled:
         return float(own * configurations) if configurations < 1e300 else math.inf
 
     def misfit(self, child: int, parents: Sequence[int]) -> float:
-        """Minus the largest log-likelihood of the child's column, in nats; infinity if the family is not allowed. O(N
-        k^2) for k parents of numbers."""
+        """Minus the largest log-likelihood of the child's column, in nats, weighted; infinity if the family is not
+        allowed. O(N k^2) for k parents of numbers."""
         discrete, numbers = self.split(parents)
         if self.of_states[child]:
-            return math.inf if numbers else cells_of(self.data, child, discrete).misfit
+            return math.inf if numbers else self.weight * cells_of(self.data, child, discrete).misfit
         shares = self.shares(child, discrete, numbers)
-        return math.inf if shares is None else self.of_shares(child, *shares)
+        return math.inf if shares is None else self.weight * self.of_shares(child, *shares)
 
     def of_shares(self, child: int, counts: NDArray[np.int64], shares: NDArray[np.float64]) -> float:
-        """The misfit of a child of which so many records of each configuration, (q,), leave such shares, (q,)."""
-        return self.own(child) + self.data.each * math.fsum((counts / 2 * np.log(shares)).tolist())
+        """The misfit of a child of which so many records of each configuration, (q,), leave such shares, (q,), each
+        counted once."""
+        return self.own(child) + math.fsum((counts / 2 * np.log(shares)).tolist())
 
     def own(self, child: int) -> float:
-        """What a child of numbers costs but for penalties, in nats, of which all is left."""
-        return self.data.total * ((math.log(2 * math.pi) + 1) / 2 + float(self.log_deviation[child]))
+        """What a child of numbers costs but for penalties, in nats, of which all is left, each record counted once."""
+        return self.data.records * ((math.log(2 * math.pi) + 1) / 2 + float(self.log_deviation[child]))
 
     def left_in(self, rows: NDArray[np.int64], child: int, numbers: Sequence[int]) -> float | None:
         """The mean square that parents of numbers leave of a child in some records; None if they are singular there."""
         chosen = [*numbers, child]
         return _left(self.columns[chosen][:, rows], self.errors[chosen])
-
-    def cost(self, child: int, parents: Sequence[int], price: float) -> float:
-        """What a family costs, in nats, if a parameter costs the price; infinity if it is not allowed."""
-        misfit = self.misfit(child, parents)
-        return misfit if math.isinf(misfit) else misfit + price * self.parameters(child, parents)
 
     def shares(
         self, child: int, discrete: Sequence[int], numbers: Sequence[int]
@@ -157,6 +158,12 @@ def _left(columns: NDArray[np.float64], errors: NDArray[np.float64]) -> float | 
 
 
 @functools.lru_cache(maxsize=4)
-def scaled(data: Mixed) -> Scaled:
-    """The data with numbers of mean 0 and variance 1; O(N n). InputError as `standard_numbers`."""
-    return Scaled(data, *standard_numbers(data))
+def scaled(data: Mixed) -> ByRecords[Scaled]:
+    """The records of families with numbers of mean 0 and variance 1. InputError as `check_varying`, where all families
+    are over all records."""
+    return ByRecords(data, _scaled)
+
+
+def _scaled(data: Mixed, weight: float) -> Scaled:
+    """O(N n)."""
+    return Scaled(data, *standard_numbers(data), weight)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from extbnsl.data import Mixed
 from extbnsl.scores.gaussian import LEAST_SHARE
 from extbnsl.scores.mdl import half_log
+from extbnsl.scores.records import ByRecords
 from extbnsl.scores.score import PenalisedScore
 from extbnsl.scores.units import standard_numbers
 
@@ -95,11 +96,6 @@ class Blocks:
         left = np.abs(np.diag(triangle)[len(chosen) - own :])
         return self.own(child) + self.total * math.fsum(np.log(left).tolist())
 
-    def cost(self, child: int, parents: Sequence[int], price: float) -> float:
-        """What a family costs, in nats, if a parameter costs the price; infinity if it is not allowed."""
-        misfit = self.misfit(child, parents)
-        return misfit if math.isinf(misfit) else misfit + price * self.parameters(child, parents)
-
 
 def _is_regular(triangle: NDArray[np.float64]) -> bool:
     """Whether the others leave each of the columns, of length 1 and in these coordinates (m, m), LEAST_SHARE."""
@@ -110,8 +106,14 @@ def _is_regular(triangle: NDArray[np.float64]) -> bool:
 
 
 @functools.lru_cache(maxsize=4)
-def blocks_of(data: Mixed) -> Blocks:
-    """The columns of data; O(N M^2) for M of them. InputError as `standard_numbers`."""
+def blocks_of(data: Mixed) -> ByRecords[Blocks]:
+    """The columns of the records of families. InputError as `check_varying`, where all families are over all
+    records."""
+    return ByRecords(data, _blocks)
+
+
+def _blocks(data: Mixed, weight: float) -> Blocks:
+    """The columns of data, each record counted so often; O(N M^2) for M of them."""
     standard, deviations, of_numbers = standard_numbers(data)
     columns, logs, sizes, errors = list[NDArray[np.float64]](), list[float](), list[int](), list[float]()
     for v, has_states in enumerate(data.of_states.tolist()):
@@ -134,4 +136,5 @@ def blocks_of(data: Mixed) -> Blocks:
     if any(errors):
         whole = np.vstack([whole, np.diag(errors)])
     coordinates = np.ascontiguousarray(np.asarray(np.linalg.qr(whole, mode="r")).T)
-    return Blocks(data.records, data.total, np.concatenate(([0], np.cumsum(sizes))), coordinates, np.array(logs))
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    return Blocks(data.records, weight * data.records, starts, coordinates, np.array(logs))

@@ -54,7 +54,15 @@ from extbnsl.verify.families import (
     members_of,
 )
 from extbnsl.verify.passes import WeightedCuts
-from extbnsl.verify.rescoring import SINGULAR, Scored, errors_of_columns, indicators, parameter_cost, with_errors
+from extbnsl.verify.rescoring import (
+    SINGULAR,
+    Scored,
+    errors_of_columns,
+    first_of_past,
+    indicators,
+    parameter_cost,
+    with_errors,
+)
 
 OFF = 1e-9  # of the length of what is left: what rounding may come to
 MOVED = 2.0**-48  # of the length of a column, for each of them
@@ -142,13 +150,13 @@ def families_by_blocks(
     ends = np.cumsum([block.shape[1] for block in blocks]).tolist()
     columns = np.hstack(blocks)
     columns = columns - columns[:1]
-    units = np.abs(columns).max(axis=0)
-    if not (units > 0.0).all():
-        raise TooMuch("a column of numbers never varies")
+    units, lengths = np.abs(columns).max(axis=0), np.ones(columns.shape[1])
+    varies = units > 0.0  # with the others families are singular
+    units[~varies] = 1.0
     columns = columns / units
     errors = errors_of_columns(data, range(data.variables)) / units
     columns = with_errors(columns - columns.mean(axis=0), errors.tolist())
-    lengths = np.sqrt((columns**2).sum(axis=0))
+    lengths[varies] = np.sqrt((columns[:, varies] ** 2).sum(axis=0))
     logs = np.log(units) + np.log(lengths) - math.log(data.records) / 2.0
     vectors = np.ascontiguousarray(np.asarray(np.linalg.qr(columns / lengths, mode="r")).T)
     places = tuple(tuple(range(lo, hi)) for lo, hi in zip([0, *ends[:-1]], ends, strict=True))
@@ -283,6 +291,8 @@ def _suffixes_taken(left: NDArray[np.float64], sizes: NDArray[np.int64], x: int)
 
 def _search(problem: _Blocks, child: int, threshold: int, taken: Taken) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
+    if child >= first_of_past(problem.data):
+        return RecountedFamilies(np.zeros((1, words(problem.data.variables)), np.uint64), np.zeros(1))
     demands, n = problem.demands, problem.data.variables
     base = sorted(demands.must[child])
     alone = problem.cost(child, base)

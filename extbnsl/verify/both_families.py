@@ -56,7 +56,7 @@ from extbnsl.verify.families import (
 )
 from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_families import triangle
-from extbnsl.verify.rescoring import SINGULAR, Scored, parameter_cost, with_errors
+from extbnsl.verify.rescoring import SINGULAR, Scored, first_of_past, parameter_cost, with_errors
 
 OFF = 1e-9  # of the length of what is left: what rounding may come to
 ROOM = 1 << 12  # families of a search
@@ -110,9 +110,11 @@ class _Both(FamilySource):
         return not self.leads.any()
 
     def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
-        states = [child for child in thresholds if self.data.states[child]]
-        numbers = {child: most for child, most in thresholds.items() if not self.data.states[child]}
-        found = dict(zip(states, self._of_states({x: thresholds[x] for x in states}, cuts), strict=True))
+        past, alone = first_of_past(self.data), np.zeros((1, words(self.data.variables)), np.uint64)
+        found = {child: RecountedFamilies(alone, np.zeros(1)) for child in thresholds if child >= past}
+        states = [child for child in thresholds if self.data.states[child] and child < past]
+        numbers = {x: most for x, most in thresholds.items() if not self.data.states[x] and x < past}
+        found |= zip(states, self._of_states({x: thresholds[x] for x in states}, cuts), strict=True)
         tell(len(found), len(thresholds))
         if numbers:
             found |= self._of_numbers(numbers, cuts)
@@ -252,9 +254,7 @@ def families_of_both(
     columns, errors = columns - columns.mean(axis=0), np.array(data.resolution or [0.0] * data.variables)
     deviations = np.sqrt((columns**2).mean(axis=0) + errors**2)
     numbers = np.array([not own for own in data.states], np.bool_)
-    if not (deviations[numbers] > 0.0).all():
-        raise TooMuch("a column of numbers never varies")
-    deviations[~numbers] = 1.0
+    deviations[~numbers | (deviations == 0.0)] = 1.0  # of columns that never vary families are singular
     price = parameter_cost(claim, priced or data.records)
     columns, errors = columns / deviations, errors / deviations
     return _Both(data, demands, workers, claim, leads, columns, errors, np.log(deviations), price)

@@ -397,4 +397,8 @@ _FAMILIES: dict[str, Maker] = {
     NUMBERS: families_by_regressions,
     MIXED: families_of_both,
 }
-_AVERAGED: dict[str, Maker] = {STATES: families_by_averages, NUMBERS: families_by_averaged_regressions}
+_AVERAGED: dict[str, Maker] = {
+    STATES: families_by_averages,
+    NUMBERS: families_by_averaged_regressions,
+    MIXED: families_by_averaged_regressions,
+}

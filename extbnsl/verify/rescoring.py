@@ -225,11 +225,12 @@ def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Score
                 "which has numbers."
             )
         return _counted(data, child, discrete, claim, by)
-    records, configurations = by[0], math.prod(len(data.states[p]) for p in discrete)
+    configurations = math.prod(len(data.states[p]) for p in discrete)
     whole = data.values[:, (child, *numbers)] - data.values[:1, (child, *numbers)]
     whole = whole - whole.mean(axis=0)
     errors = np.array([data.resolution[v] for v in (child, *numbers)] if data.resolution else [0.0] * whole.shape[1])
     units = np.sqrt((whole**2).mean(axis=0) + errors**2)
+    units = np.where(units > 0.0, units, 1.0)  # nothing is left of what never varies
     which, terms = _numbered(data.codes[:, discrete]), []
     for number in np.unique(which).tolist():
         own = whole[which == number] / units
@@ -243,7 +244,7 @@ def _conditional(data: Mixed, child: int, parents: tuple[int, ...], claim: Score
             )
         log_variance = math.log(float(squares[0]) / len(own)) + 2.0 * math.log(float(units[0]))
         terms.append(len(own) * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0)
-    return by[1] * math.fsum(terms) + parameter_cost(claim, records) * configurations * (len(numbers) + 2)
+    return by[1] * math.fsum(terms) + parameter_cost(claim, by[0]) * configurations * (len(numbers) + 2)
 
 
 def indicators(data: Mixed, variable: int) -> NDArray[np.float64]:

@@ -183,3 +183,23 @@ def test_a_run_that_is_killed_ends_as_one_that_was_not(options):
     found = document("r")
     for key in ("status", "cost", "parents", "knowledge", "time_series", "order"):
         assert found[key] == expected[key]
+
+
+@pytest.mark.parametrize("score", ["cg-bic", "dg-bic"])
+def test_a_series_of_both_kinds_is_scored_as_it_was_learned(score, capsys):
+    rng, lines, value, word = np.random.default_rng(4), ["day,x,s"], 0.0, "no"
+    for day in range(200):
+        value = 0.5 * value + 2.0 * (word == "yes") + rng.normal()
+        word = "yes" if rng.random() < (0.7 if word == "yes" else 0.3) else "no"
+        lines.append(f"{day},{value:.4f},{word}")
+    Path("both.csv").write_text("\n".join(lines) + "\n")
+    assert run(capsys, "solve", "both.csv", "--time-column", "day", "--score", score, "--run-dir", "r")[0] == 0
+    found = document("r")
+    assert "s[t-1]" in found["parents"]["x"]
+    assert run(capsys, "verify", "r", "both.csv")[0] == 0
+    assert run(capsys, "report", "r")[0] == 0
+    code, out, _ = run(capsys, "score-network", "r", "both.csv", "--smoothing", "0", "--json")
+    assert code == 0
+    told, free = json.loads(out), found["stats"]["parameters"] * math.log(199) / 2
+    assert told["records"] == 199
+    assert told["log_likelihood"] == pytest.approx(free - found["cost"], rel=1e-9)

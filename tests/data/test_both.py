@@ -93,3 +93,41 @@ def test_resamples_have_rows_of_the_data_and_depend_on_these_alone():
         }
         assert drawn.fingerprint == resampling_of(turned).drawn(7, number).fingerprint
     assert resampling_of(data).size == 50 * data.record_bytes == codes.nbytes + values.nbytes
+
+
+def test_missing_values_that_stay_are_gaps():
+    frame = FRAME.assign(age=[50, None, 7, 40], ward=["east", None, "east", "north"])
+    data = made(frame, missing="average")
+    assert data.gaps
+    assert np.isnan(data.values[:, 1]).tolist() == [False, True, False, False]
+    assert data.codes[:, 0].tolist() == [0, 2, 0, 1]
+    assert data.incomplete.tolist() == [True, True, False, False, False]
+    assert data.known(0).tolist() == data.known(1).tolist() == [True, False, True, True]
+    assert data.discrete().gaps
+    assert not made(FRAME.assign(age=[50, 61.5, 7, 40]), missing="average").gaps
+    whole = made(FRAME.assign(age=[50, 61.5, 7, 40]))
+    assert made(FRAME.assign(age=[50, 61.5, 7, 40]), missing="average").fingerprint == whole.fingerprint
+    assert data.fingerprint != whole.fingerprint
+
+
+def test_targets_and_rows_in_time_go_with_the_records():
+    frame = FRAME.assign(age=[50, 61.5, 7, 40], done=["age", "", "ward;age", "site"], t=[1, 2, 3, 5])
+    data = made(frame, targets="done", drop="t")
+    assert data.targets.sets == ((), (0, 1), (1,), (4,))
+    assert data.targets.of.tolist() == [2, 0, 1, 3]
+    assert data.discrete().targets.sets == ((), (0,), (1,))
+    assert data.discrete().targets.of.tolist() == [0, 0, 1, 2]
+    assert data.fingerprint != made(frame, drop="done,t").fingerprint
+    taken, _ = data.distinct()
+    for row, codes in enumerate(data.codes.tolist()):
+        (at,) = [k for k, own in enumerate(taken.values.tolist()) if own == data.values[row].tolist()]
+        assert taken.codes[at].tolist() == codes
+        assert taken.targets.of[at] == data.targets.of[row]
+    series = made(frame, time_column="t", drop="done", lags=1)
+    assert series.names[5:] == tuple(f"{name}[t-1]" for name in series.names[:5])
+    assert series.states[5:] == series.states[:5]
+    whole = made(frame, drop="done,t")
+    assert series.codes.tolist() == [[*whole.codes[k].tolist(), *whole.codes[k - 1].tolist()] for k in (1, 2)]
+    assert series.values[:, 5:].tolist() == whole.values[:2].tolist()
+    assert list(series.given) == [5, 6, 7, 8, 9]
+    assert series.discrete().given == range(2, 4)

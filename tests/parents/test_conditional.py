@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from cases import dataset_of, numbers_of, random_mixed, shelf_of
+from cases_of_records import complete_of, parameters_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
@@ -128,6 +129,37 @@ def test_costs_are_minus_what_bnlearn_says_but_for_its_degrees_of_freedom(shared
             theirs, abs=columns.parameters(child, own)
         )
         assert -columns.cost(child, own, math.log(data.records) / 2) > theirs  # a smaller variance is likelier
+
+
+# bnlearn 5.2.1: score(..., type = "pnal-cg", k = log(500) / 2, by.node = TRUE), of a record
+THEIR_AVERAGES = [
+    *(-0.326880777, -1.038369893, -1.324368868, -0.341061478, -1.353383829, -0.611132723, 0.058926000),
+    0.719723264,
+]
+
+
+def test_averages_are_minus_what_bnlearn_says_but_for_its_degrees_of_freedom(shared_data):
+    data = read_file(
+        mixed, shared_data / "mixed" / "clgaussian_500_missing.csv", DataOptions(missing="average"), Reading()
+    )
+    assert data.names == tuple("ABCDEFGH")
+    assert data.gaps
+    columns, price, fewer = scaled(data), math.log(500) / 2, 0
+    parents = {part[0]: part[2:].split(":") if "|" in part else [] for part in LEARNED[1:-1].split("][")}
+    for child, theirs in enumerate(THEIR_AVERAGES):
+        own = tuple(data.names.index(name) for name in parents[data.names[child]])
+        cost = columns.cost(child, own, price)
+        assert family_cost(data, child, own, Claim(SCORE)) == pytest.approx(cost, rel=1e-9)
+        assert source_of(data, Claim(SCORE)).cost(child, own) == pytest.approx(cost, rel=1e-12)
+        if data.states[child]:
+            assert -cost == pytest.approx(500 * theirs, abs=1e-5)
+            continue
+        whole = complete_of(data, [child, *own])
+        fewer += whole.records < 500
+        likely = by_degrees_of_freedom(whole, child, own) * 500 / whole.records
+        assert likely - price * parameters_of(data, child, own) == pytest.approx(500 * theirs, abs=1e-5)
+        assert 500 * theirs < -cost < 500 * theirs + parameters_of(data, child, own)
+    assert fewer
 
 
 def families(data, claim, slack=0.0, threads=1, tasks=None, begun=None):

@@ -87,7 +87,7 @@ def families(data, claim, slack=0.0, threads=1, tasks=None, begun=None):
 def check_found(data, claim, found, slack, near=1e-4):
     """All families that are wanted are there, with their costs, and none that is not allowed. near: what determinants
     of covariances may be off, of the twin."""
-    n, blocks = data.variables, blocks_of(data)
+    n, blocks = data.variables, blocks_of(data).of(0, ())
     costs = naive.all_degenerate_costs(data)
     costs[~admitted(claim.knowledge, data.names, claim.max_parents)] = np.inf
     for x in range(n):
@@ -235,7 +235,7 @@ def test_states_that_do_not_vary_or_occur_have_no_columns():
     values = np.column_stack((np.zeros(5), np.zeros(5), np.array([1.0, 2.0, 4.0, 8.0, 3.0])))
     data = Mixed(("a", "b", "c"), (("u",), ("u", "v", "w"), ()), codes, values, "<test>")
     blocks = blocks_of(data)
-    assert blocks.sizes.tolist() == [0, 1, 1]
+    assert blocks.of(0, ()).sizes.tolist() == [0, 1, 1]
     assert blocks.cost(0, (1, 2), 1.0) == 0.0
     assert blocks.cost(2, (0,), 1.0) == blocks.cost(2, (), 1.0)
     assert blocks.cost(1, (), 1.0) == pytest.approx(5 / 2 * (math.log(2 * math.pi * 0.24) + 1) + 2)

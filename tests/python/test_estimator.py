@@ -171,7 +171,7 @@ def test_measurements_are_cut_as_fit_cut_them():
     fitted = BayesianNetworkLearner(discretise="quantile:3").fit(frame)
     edges = np.sort(frame.x.to_numpy())[[99, 199]]
     far = pd.DataFrame({"x": [-9.0, 0.0, 9.0], "g": [0, 1, 0], "y": ["below", "above", "above"]})
-    assert (fitted._answers.codes(frame)[0][:, 0] == np.searchsorted(edges, frame.x)).all()
+    assert (fitted._answers.read(frame)[0][:, 0] == np.searchsorted(edges, frame.x)).all()
     assert fitted._answers.codes(far)[0][:, 0].tolist() == [0, 1, 2]
     assert set(fitted.sample(90, 2).x) == set(fitted.states_["x"])
     assert math.isfinite(fitted.score(fitted.sample(90, 2)))
@@ -315,7 +315,7 @@ def test_in_scikit_learns_tools(frame):
         (lambda one, frame: BayesianNetworkLearner(smoothing=-1).fit(frame), "smoothing: -1 is not a number"),
         (
             lambda one, frame: BayesianNetworkLearner(missing="x").fit(frame),
-            "missing: 'x' is not known; use one of refuse, drop, state, average.",
+            "missing: 'x' is not known; use one of refuse, drop, state, average, em.",
         ),
         (lambda one, frame: BayesianNetworkLearner().fit([[1, 2], [3]]), "X is ragged"),
         (

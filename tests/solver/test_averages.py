@@ -1,6 +1,7 @@
 """Node averages: each family is costed over the records that lack none of its values."""
 
 import json
+import math
 import time
 from dataclasses import replace
 from functools import partial
@@ -11,18 +12,34 @@ import numpy as np
 import pytest
 from asking import solve
 from cases import claim_by, dataset_of, numbers_of, shelf_of
-from cases_of_records import all_costs, check_proved, cost_of, gaussian_cost_of, numbers_with_gaps, optimum, with_gaps
+from cases_of_records import (
+    all_costs,
+    check_proved,
+    cost_of,
+    gaussian_cost_of,
+    left,
+    mixed_cost_of,
+    mixed_with_gaps,
+    numbers_with_gaps,
+    optimum,
+    parameters_of,
+    with_gaps,
+)
+from charging import random_claim
 from data_invariants import check_scores
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
+from patching import sized
 
 from extbnsl import read_data
 from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import ignore
+from extbnsl.data import Mixed
 from extbnsl.machine.workers import Workers
+from extbnsl.networks.conditional import conditionals
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
@@ -33,7 +50,9 @@ from extbnsl.scores.cells import cells_of
 from extbnsl.scores.mdl import MDL
 from extbnsl.verify.rescoring import family_cost
 
-GAUSSIAN = "gaussian-bic"
+GAUSSIAN, BOTH = "gaussian-bic", "cg-bic"
+# By score: what makes such data, and what families of it cost.
+OF_NUMBERS = {GAUSSIAN: (numbers_with_gaps, gaussian_cost_of), BOTH: (mixed_with_gaps, mixed_cost_of)}
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 
 
@@ -110,20 +129,24 @@ def test_the_optimum(score, seed, n, records, targets):
     check_proved(dataset, result)
 
 
+@pytest.mark.parametrize("cut", [None, 1], ids=["whole", "in parts"])
+@pytest.mark.parametrize("score", OF_NUMBERS)
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(8, 60), st.sampled_from([None, 1, 2]), st.booleans())
-def test_families_of_numbers(seed, n, records, limit, targets):
-    numbers, rng = numbers_with_gaps(seed, n, records, targets), np.random.default_rng(seed)
+def test_families_of_numbers(cut, score, seed, n, records, limit, targets):
+    (make, cost_of), rng = OF_NUMBERS[score], np.random.default_rng(seed)
+    numbers = make(seed, n, records, targets)
     knowledge = random_knowledge(rng, numbers.names, limit)
-    costs = all_costs(numbers, gaussian_cost_of, limit)
+    costs = all_costs(numbers, cost_of, limit)
     costs[~admitted(knowledge, numbers.names, limit)] = np.inf
     if np.isinf(costs.min(axis=1)).any():
         return
     for slack in (0.0, 0.6, 30.0):
         try:
-            found = families(numbers, claim_by(GAUSSIAN, limit, knowledge), slack)
+            with sized({"conditional.CUT": cut, "collected.ROOM": 16, "collected.KNOWN": 4} if cut else {}):
+                found = families(numbers, claim_by(score, limit, knowledge), slack)
         except InputError:
-            assert not can_begin_at_all(numbers, costs, knowledge)
+            assert not can_begin_at_all(numbers, cost_of, knowledge)
             return
         assert found.stopped is None
         check_scores(found.scores)
@@ -138,20 +161,46 @@ def test_families_of_numbers(seed, n, records, limit, targets):
                 assert costs[x, varset] > below + slack - 1e-5 or varset in listed
 
 
-def can_begin_at_all(numbers, costs, knowledge):
+def can_begin_at_all(numbers, cost_of, knowledge):
     must = [sum(1 << numbers.names.index(p) for p, c in knowledge.required if c == name) for name in numbers.names]
-    return all(np.isfinite(gaussian_cost_of(numbers, x, naive.members(own))) for x, own in enumerate(must))
+    return all(np.isfinite(cost_of(numbers, x, naive.members(own))) for x, own in enumerate(must))
 
 
+@pytest.mark.parametrize("score", OF_NUMBERS)
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(20, 60), st.booleans())
-def test_the_optimum_of_numbers(seed, n, records, targets):
-    numbers = numbers_with_gaps(seed, n, records, targets)
-    costs = all_costs(numbers, gaussian_cost_of)
+def test_the_optimum_of_numbers(score, seed, n, records, targets):
+    make, cost_of = OF_NUMBERS[score]
+    numbers = make(seed, n, records, targets)
+    costs = all_costs(numbers, cost_of)
     if np.isinf(costs[:, 0]).any():
         return
-    result = solve(numbers, claim_by(GAUSSIAN))
+    result = solve(numbers, claim_by(score))
     assert result.status == "optimal"
+    assert result.cost == pytest.approx(optimum(costs), rel=1e-7, abs=1e-6)
+    check_proved(numbers, result)
+
+
+@pytest.mark.parametrize("score", OF_NUMBERS)
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(20, 60), st.booleans())
+def test_the_optimum_where_arcs_cost(score, seed, n, records, targets):
+    make, cost_of = OF_NUMBERS[score]
+    numbers = make(seed, n, records, targets)
+    claim = replace(random_claim(np.random.default_rng(seed), numbers.names, score), penalty=None)
+    costs, told = all_costs(numbers, cost_of), {arc[:2]: arc[2] for arc in claim.knowledge.costs}
+    each = claim.parent_cost + 2 * (claim.gamma or 0.0) * math.log(n)
+    for x, varset in zip(*map(np.ndarray.tolist, np.nonzero(np.isfinite(costs))), strict=True):
+        arcs = ((numbers.names[p], numbers.names[x]) for p in naive.members(varset))
+        costs[x, varset] += sum(each + told.get(arc, 0.0) for arc in arcs)
+    costs[~admitted(claim.knowledge, numbers.names, claim.max_parents)] = np.inf
+    if np.isinf(costs.min(axis=1)).any():
+        return
+    try:
+        result = solve(numbers, claim)
+    except InputError:
+        assert not can_begin_at_all(numbers, cost_of, claim.knowledge)
+        return
     assert result.cost == pytest.approx(optimum(costs), rel=1e-7, abs=1e-6)
     check_proved(numbers, result)
 
@@ -200,11 +249,17 @@ def rows_with_gaps(seed=1, records=200, n=5, share=0.15):
     return [[f"c{j}" for j in range(n)], *texts.tolist()]
 
 
-def noisy(rows):
-    """The same with numbers that are no states."""
+def rows_for(score, **how):
+    """The same as a score takes them: with numbers that are no states in all columns, or in every second one."""
+    rows = rows_with_gaps(**how)
+    if score not in OF_NUMBERS:
+        return rows
     noise = np.random.default_rng(0).normal(size=(len(rows) - 1, len(rows[0]))).round(6).tolist()
-    values = [[v if v == "" else v + e for v, e in zip(*own, strict=True)] for own in zip(rows[1:], noise, strict=True)]
-    return [rows[0], *values]
+    for row, own in zip(rows[1:], noise, strict=True):
+        for j, value in enumerate(row):
+            if value != "":
+                row[j] = value + own[j] if j % 2 or score == GAUSSIAN else f"s{value}"
+    return rows
 
 
 def test_where_nothing_is_missing_the_result_is_the_same(tmp_path):
@@ -224,10 +279,9 @@ def test_where_nothing_is_missing_the_result_is_the_same(tmp_path):
         assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("score", ["mdl", GAUSSIAN])
+@pytest.mark.parametrize("score", ["mdl", *OF_NUMBERS])
 def test_a_run_is_verified_and_a_forged_one_is_not(score, tmp_path, capsys):
-    rows = noisy(rows_with_gaps()) if score == GAUSSIAN else rows_with_gaps()
-    data, run = write(tmp_path / "d.csv", rows), tmp_path / "run"
+    data, run = write(tmp_path / "d.csv", rows_for(score)), tmp_path / "run"
     assert main(["solve", data, "--missing", "average", "--score", score, "--run-dir", str(run)]) == 0
     assert main(["verify", str(run), data]) == 0
     assert main(["verify", str(run), data, "--missing", "drop"]) != 0
@@ -271,9 +325,9 @@ def test_a_family_that_no_record_tells_of_is_found_out(tmp_path, capsys):
     assert "too few records tell of 'c1' and 'c0'" in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize("score", ["mdl", GAUSSIAN])
+@pytest.mark.parametrize("score", ["mdl", *OF_NUMBERS])
 def test_a_column_without_values_is_refused(score, tmp_path, capsys):
-    rows = rows_with_gaps()
+    rows = rows_for(score)
     for row in rows[1:]:
         row[2] = "NA"
     data = write(tmp_path / "d.csv", rows)
@@ -283,11 +337,14 @@ def test_a_column_without_values_is_refused(score, tmp_path, capsys):
     assert "--drop 'c2'" in told
 
 
-@pytest.mark.parametrize("score", ["bdeu", "k2", "fnml", "qnml", "bds"])
-def test_other_scores_are_refused(score, tmp_path, capsys):
+WHY = dict.fromkeys(["bdeu", "k2", "fnml", "qnml", "bds"], "--missing average goes by a price of each parameter")
+
+
+@pytest.mark.parametrize(("score", "why"), (WHY | {"dg-bic": "'dg-bic' goes by one covariance; take cg-bic"}).items())
+def test_other_scores_are_refused(score, why, tmp_path, capsys):
     data = write(tmp_path / "d.csv", rows_with_gaps())
     assert main(["solve", data, "--missing", "average", "--score", score, "--run-dir", str(tmp_path / "r")]) == 30
-    assert "--missing average goes by a price of each parameter" in " ".join(capsys.readouterr().err.split())
+    assert why in " ".join(capsys.readouterr().err.split())
 
 
 def test_parameters_are_of_the_records_of_each_family(tmp_path):
@@ -308,12 +365,45 @@ def test_parameters_are_of_the_records_of_each_family(tmp_path):
     assert regressions(chain, numbers)[1].coefficients == pytest.approx(regressions(chain, whole)[1].coefficients)
 
 
-def test_a_stop_is_heard_within_two_seconds_and_a_resume_finds_the_same(tmp_path):
+@pytest.mark.parametrize("targets", [False, True])
+def test_parameters_of_both_kinds_are_of_the_records_of_each_family(targets):
+    """They are those of the largest likelihood over these, which is what the family costs but for prices."""
+    for seed in range(8):
+        data, n = mixed_with_gaps(seed, 4, 200, targets), 0
+        numbers = np.flatnonzero(~data.of_states).tolist()
+        parents = tuple(tuple(v for v in range(x) if x in numbers or v not in numbers) for x in range(4))
+        known, free = conditionals(Network(data.names, parents), data), math.log(200) / 2
+        for child in numbers:
+            cost, family = mixed_cost_of(data, child, parents[child]), known.families[child]
+            if math.isinf(cost):
+                continue
+            records = np.array(family.records)
+            variances = np.array([own.variance for own in family.regressions])[records > 0]
+            misfit = (records[records > 0] / 2 * (np.log(2 * math.pi * variances) + 1)).sum()
+            weight = left(data, child).sum() / records.sum()
+            assert misfit * weight + free * parameters_of(data, child, parents[child]) == pytest.approx(cost, rel=1e-9)
+            n += 1
+        assert n or not numbers or seed
+
+
+def many_gaps(score):
+    """24 columns with gaps, of states or of both kinds."""
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 2, (2000, 24))
     codes[:, 1:] = np.where(rng.random((2000, 23)) < 0.3, codes[:, :-1], codes[:, 1:])
     dataset = dataset_of(np.where(rng.random(codes.shape) < 0.1, 2, codes), [2] * 24)
-    dataset, claim = replace(dataset, gaps=True), claim_by("mdl", 4)
+    if score == "mdl":
+        return replace(dataset, gaps=True)
+    of_states = np.arange(24) % 2 == 0
+    values = np.where(dataset.codes == 2, np.nan, dataset.codes + rng.normal(size=codes.shape))[:600]
+    states = tuple(own if kind else () for own, kind in zip(dataset.states, of_states, strict=True))
+    own = np.where(of_states, dataset.codes, 0)[:600]
+    return Mixed(dataset.names, states, own, np.where(of_states, 0.0, values), "<test>", gaps=True)
+
+
+@pytest.mark.parametrize(("score", "most"), [("mdl", 4), (BOTH, 2)])
+def test_a_stop_is_heard_within_two_seconds_and_a_resume_finds_the_same(score, most):
+    dataset, claim = many_gaps(score), claim_by(score, most)
     whole = families(dataset, claim)
     seen, heard = [], []
 
@@ -325,7 +415,8 @@ def test_a_stop_is_heard_within_two_seconds_and_a_resume_finds_the_same(tmp_path
         found = surviving_families(dataset, claim, Means(workers, shelf_of(), ignore), on_progress=seen.append)
     assert time.monotonic() - heard[0] < 2.0
     assert found.stopped == "interrupted"
-    assert 0 < len(seen[-1].children) < 24
+    assert 0 < len(seen[-1].children) <= 24
+    assert len(seen[-1].children) < 24 or seen[-1].parts > 0
     for least, costs in zip(found.least, whole.scores.costs, strict=True):
         assert least <= costs[0] + 1e-9
     with Workers(1) as workers:
@@ -344,10 +435,9 @@ def test_a_stop_is_heard_within_two_seconds_and_a_resume_finds_the_same(tmp_path
     ],
     ids=lambda command: command[0],
 )
-@pytest.mark.parametrize("score", ["mdl", GAUSSIAN])
+@pytest.mark.parametrize("score", ["mdl", *OF_NUMBERS])
 def test_other_commands(command, score, tmp_path, capsys):
-    rows = noisy(rows_with_gaps()) if score == GAUSSIAN else rows_with_gaps()
-    data, run = write(tmp_path / "d.csv", rows), tmp_path / "run"
+    data, run = write(tmp_path / "d.csv", rows_for(score)), tmp_path / "run"
     (tmp_path / "order").write_text("c0\nc1\nc2\nc4\nc3\n")
     how = [str(tmp_path / "order") if word == "ORDER" else word for word in command[1:]]
     given = ["--missing", "average", "--score", score]

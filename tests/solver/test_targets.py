@@ -1,7 +1,9 @@
 """Interventions: the cost of a family is over the records in which its child was not set from outside."""
 
 import json
+import math
 import re
+from dataclasses import replace
 from functools import partial
 
 import naive
@@ -12,8 +14,13 @@ from cases import EVERY_SCORE, claim_by, shelf_of
 from cases_of_records import (
     all_costs,
     check_proved,
+    complete_of,
     cost_of,
+    degenerate_cost_of,
     gaussian_cost_of,
+    left,
+    mixed_cost_of,
+    mixed_with_targets,
     numbers_with_targets,
     optimum,
     with_targets,
@@ -27,12 +34,17 @@ import extbnsl
 from extbnsl import read_data
 from extbnsl.cli import main
 from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
+from extbnsl.networks import degenerate
+from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
+from extbnsl.verify.statement import verify_optimality
+from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 GAUSSIAN = "gaussian-bic"
@@ -85,14 +97,83 @@ def test_the_optimum(score, seed, n, records):
     check_proved(dataset, result)
 
 
+OF_NUMBERS = {
+    GAUSSIAN: (numbers_with_targets, gaussian_cost_of),
+    "cg-bic": (mixed_with_targets, mixed_cost_of),
+    "dg-bic": (mixed_with_targets, degenerate_cost_of),
+}
+
+
+@pytest.mark.parametrize("score", OF_NUMBERS)
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(30, 80))
-def test_the_optimum_of_numbers(seed, n, records):
-    numbers = numbers_with_targets(seed, n, records)
-    result = solve(numbers, Claim(GAUSSIAN))
+def test_the_optimum_of_numbers(score, seed, n, records):
+    make, cost_of = OF_NUMBERS[score]
+    numbers = make(seed, n, records)
+    costs = all_costs(numbers, cost_of)
+    if np.isinf(costs[:, 0]).any():  # a number that never varies where nothing set it
+        with pytest.raises(InputError, match="the same number in every record"):
+            solve(numbers, Claim(score))
+        return
+    result = solve(numbers, Claim(score))
     assert result.status == "optimal"
-    assert result.cost == pytest.approx(optimum(all_costs(numbers, gaussian_cost_of)), rel=1e-7, abs=1e-6)
+    assert result.cost == pytest.approx(optimum(costs), rel=1e-7, abs=1e-6)
     check_proved(numbers, result)
+
+
+def test_the_k_best_of_both_kinds_are_those_of_all_networks():
+    for seed, (score, (make, cost)) in enumerate(list(OF_NUMBERS.items())[1:] * 2):
+        costs = all_costs(data := make(seed, 4, 60), cost)
+        each = sorted(sum(costs[x, graph[x]] for x in range(4)) for graph in naive.all_dags(4))
+        found = extbnsl.k_best(data, 8, score=score)
+        listed = [one.cost for one in found.networks]
+        assert listed == pytest.approx([cost for cost in each if np.isfinite(cost)][:8], abs=1e-5)
+
+
+@pytest.mark.parametrize("score", ["cg-bic", "dg-bic"])
+def test_forged_results_of_both_kinds_are_found_out(score):
+    data = mixed_with_targets(3, 5, 150)
+    assert data.targets is not None
+    true = extbnsl.learn(data, score=score).document()
+    assert not verify(true | {}, data).findings
+    cheaper = {key: true[key] - 1.0 for key in ("cost", "lower_bound", "upper_bound")}
+    assert verify(true | cheaper, data).findings
+    assert verify(true, replace(data, targets=None)).findings
+    for component in true["certificate"]["components"]:
+        forged = json.loads(json.dumps(true))
+        for one in forged["certificate"]["components"]:
+            one["lower_bound"] += 0.5 * (one["variables"] == component["variables"])
+        with Workers(1) as workers:
+            found = verify_optimality(forged, data, workers)
+        assert found.findings or not found.complete
+
+
+def test_parameters_of_gaussian_columns_are_of_the_records_of_each_family():
+    """Also where a state occurs only where it was set."""
+    for seed in range(6):
+        data = mixed_with_targets(seed, 4, 150)
+        places, codes = np.flatnonzero(data.of_states).tolist(), data.codes.copy()
+        for v in places:
+            codes[~left(data, v), v] = len(data.states[v]) - 1
+        data = replace(data, codes=codes)
+        parents = tuple(tuple(range(x)) for x in range(4))
+        known = degenerate.columns(Network(data.names, parents), data)
+        for child, block in enumerate(known.blocks):
+            cost, own = degenerate_cost_of(data, child, parents[child]), block.by_itself
+            if np.isinf(cost):
+                continue
+            whole = complete_of(data, [child, *parents[child]])
+            x, p = (sum(naive.indicators(whole, v).shape[1] for v in some) for some in ([child], parents[child]))
+            assert len(own) == x
+            spread = np.linalg.slogdet(block.covariance[np.ix_(own, own)])[1] if x else 0.0
+            misfit = whole.records / 2 * (spread + x * (math.log(2 * math.pi) + 1))
+            price = math.log(data.records) / 2 * (x * (x + 1) / 2 + x * p + x)
+            assert misfit + price == pytest.approx(cost, rel=1e-7, abs=1e-5)
+        for v in places:
+            shares = degenerate.conditioned(known, data.codes[:1], data.values[:1], [v], []).states[v][0]
+            assert shares.sum() == pytest.approx(1.0)
+            never = sorted({*range(len(data.states[v]))} - {*data.codes[left(data, v), v].tolist()})
+            assert not shares[never].any()
 
 
 def two_alike(records=400):

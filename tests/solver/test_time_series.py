@@ -26,13 +26,22 @@ from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.solver.opening import Request
 from extbnsl.verify.statement import Given, check_result
 
-FEW = ("mdl", "bdeu", "gaussian-bic")
-SCORES = ("mdl", "aic", "bdeu", "k2", "fnml", "qnml", "gaussian-bic")
+FEW = ("mdl", "bdeu", "gaussian-bic", "cg-bic", "dg-bic")
+SCORES = ("mdl", "aic", "bdeu", "k2", "fnml", "qnml", "gaussian-bic", "cg-bic", "dg-bic")
+OF_BOTH = {"cg-bic": naive.conditional_cost, "dg-bic": naive.degenerate_cost}
 PROBLEMS = [  # a seed, columns, lags and a score
     *((0, 3, 1, score) for score in SCORES),
     *((1, 4, 1, score) for score in FEW),
     *((3, 3, 2, score) for score in FEW),
+    *((2, 3, 1, score) for score in OF_BOTH),
 ]
+
+
+def series_of(score, seed, n, lags, **how):
+    """A series of the kind that a score takes; of both kinds, all of one kind now and then."""
+    if score in OF_BOTH:
+        return random_series(seed, n, lags, both=[(0, 2), (0, 1, 2, 3), ()][seed % 3][:n], **how)
+    return random_series(seed, n, lags, 0 if score == "gaussian-bic" else 2 + seed % 2, **how)
 
 
 def costs_of(data, score, n):
@@ -43,6 +52,8 @@ def costs_of(data, score, n):
     def cost(child, parents):
         if isinstance(data, Dataset):
             return naive.family_cost(score, data.codes, data.arities, child, parents)
+        if score in OF_BOTH:
+            return OF_BOTH[score](data, child, parents)
         return naive.gaussian_cost(data.values, child, parents)
 
     return {
@@ -132,7 +143,7 @@ def test_what_is_not_for_series_is_refused():
     for options, told in (
         ({"targets": "s"}, "time_column and targets exclude each other"),
         ({"missing": "average"}, 'time_column and missing="average" exclude each other'),
-        ({"score": "cg-bic", "drop": "s"}, "time_column is for columns of states alone, or of numbers alone"),
+        ({"score": "cg-bic", "targets": "s"}, "time_column and targets exclude each other"),
     ):
         with pytest.raises(InputError, match=told):
             extbnsl.learn(rows, time_column="t", **options)
@@ -141,8 +152,7 @@ def test_what_is_not_for_series_is_refused():
 @pytest.mark.parametrize("instant", [None, False])
 @pytest.mark.parametrize(("seed", "n", "lags", "score"), PROBLEMS)
 def test_the_optimum_is_that_of_all_dags(seed, n, lags, score, instant):
-    states = 0 if score == "gaussian-bic" else 2 + seed % 2
-    data = random_series(seed, n, lags, states, instant=instant)
+    data = series_of(score, seed, n, lags, instant=instant)
     best, claim = optimum(data, score), Claim(score)
     found = asking.solve(data, claim)
     assert found.status == "optimal"
@@ -161,6 +171,10 @@ def test_the_optimum_is_that_of_all_dags(seed, n, lags, score, instant):
     assert in_order.lower_bound <= best + 1e-6 <= in_order.cost + 2e-6
     estimated = asking.estimate(data, claim, effort=1.0)
     assert estimated is not None
+    with Workers(1) as workers:
+        stated = check_result(Given(found.document(), lambda: [], None, data, {}, {}), workers)
+    assert stated.holds
+    assert stated.optimality.complete
 
 
 def test_constant_columns_of_the_past_are_no_parents_of_a_solve_and_are_told_by_k_best():
@@ -329,6 +343,33 @@ def test_the_estimator_of_numbers():
     assert ahead[-1] == pytest.approx(slopes @ [1.0, a[-1], a[-2]])
     parameters = learner.result_.stats["parameters"]
     assert np.nansum(learner.score_samples(frame)) == pytest.approx(-learner.cost_ + parameters * math.log(498) / 2)
+
+
+@pytest.mark.parametrize("score", OF_BOTH)
+def test_the_estimator_of_both_kinds(score):
+    rng, a, s = np.random.default_rng(3), [0.0], ["no"]
+    for _ in range(399):
+        s.append("yes" if rng.random() < (0.8 if s[-1] == "yes" else 0.3) else "no")
+        a.append(0.6 * a[-1] + (3.0 if s[-2] == "yes" else 0.0) + rng.normal())
+    frame = {"t": list(range(400)), "a": a, "s": s, "b": rng.normal(size=400).tolist()}
+    learner = extbnsl.BayesianNetworkLearner(scoring_method=score, time_column="t", smoothing=0.0).fit(frame)
+    assert set(learner.parents_["a"]) == {"a[t-1]", "s[t-1]"}
+    before, state = np.array(a[:-1]), np.array(s[:-1]) == "yes"
+    ahead, own = learner.predict(frame, "a"), np.zeros(399)
+    for chosen in (state, ~state) if score == "cg-bic" else (np.ones(399, bool),):
+        design = np.column_stack([np.ones(chosen.sum()), before[chosen], state[chosen]])[:, : 2 + (score != "cg-bic")]
+        own[chosen] = design @ np.linalg.lstsq(design, np.array(a[1:])[chosen], rcond=None)[0]
+    np.testing.assert_allclose(ahead[:-1], own, atol=1e-8)
+    stays = sum(x == y == "yes" for x, y in itertools.pairwise(s)) / sum(x == "yes" for x in s[:-1])
+    shares = learner.predict_proba({"t": [1], "a": [0.0], "s": ["yes"], "b": [0.0]}, "s")[0]
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[1] == pytest.approx(stays, abs=1e-9 if score == "cg-bic" else 0.1)
+    assert learner.predict(frame, "s")[:1] == ["no"]
+    each, parameters = learner.score_samples(frame), learner.result_.stats["parameters"]
+    assert np.isnan(each[0])
+    assert np.nansum(each) == pytest.approx(-learner.cost_ + parameters * math.log(399) / 2)
+    gap = learner.score_samples({"t": [1, 2, 4], "a": [1.0] * 3, "s": ["no"] * 3, "b": [0.0] * 3})
+    assert np.isnan(gap).tolist() == [True, False, True]
 
 
 def test_a_result_says_that_it_is_of_time(tmp_path):

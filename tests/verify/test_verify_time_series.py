@@ -13,7 +13,10 @@ from extbnsl.networks.network import Network
 from extbnsl.verify.rescoring import family_costs
 from extbnsl.verify.statement import Given, check_result
 
-KINDS = [("mdl", 3, None), ("mdl", 3, False), ("bdeu", 2, None), ("gaussian-bic", 0, None), ("gaussian-bic", 0, False)]
+KINDS = [
+    *(("mdl", 3, None), ("mdl", 3, False), ("bdeu", 2, None), ("gaussian-bic", 0, None), ("gaussian-bic", 0, False)),
+    *((score, 2, instant) for score in ("cg-bic", "dg-bic") for instant in (None, False)),
+]
 
 
 def checked(document, data):
@@ -32,7 +35,8 @@ def priced(document, data):
 @pytest.fixture(params=KINDS, ids=str, scope="module")
 def true(request):
     score, states, instant = request.param
-    data = random_series(11, 3, 1, states, records=160, instant=instant)
+    both = (1,) if score in ("cg-bic", "dg-bic") else None
+    data = random_series(11, 3, 1, states, records=160, instant=instant, both=both)
     return extbnsl.learn(data, score=score).document(), data
 
 

@@ -23,7 +23,7 @@ from extbnsl.machine.workers import unhalted
 from extbnsl.parents.exhaustive.averaged_search import standardise
 from extbnsl.parents.exhaustive.children import Found
 from extbnsl.parents.exhaustive.one_by_one import ChildSource
-from extbnsl.parents.exhaustive.whole_records import check_required
+from extbnsl.parents.exhaustive.whole_records import check_required, least_of_numbers
 from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.determinants import least_left, unexplained
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
@@ -72,13 +72,7 @@ class AveragedNumbers(ChildSource):
         return float(self._costs(records, varsets, len(parents), unhalted())[0])
 
     def least(self, child: int) -> float:
-        """No regular family leaves less than LEAST_SHARE of the variance of n records that differ; and that is at least
-        (n - 1) / n^2 times the square of the least difference of two values, or half of it over N."""
-        targets, values = self.data.targets, self.data.values[:, child]
-        records = self.data.records if targets is None else int(targets.left(child).sum())
-        apart = np.diff(np.unique(values[~np.isnan(values)])).min(initial=math.inf)
-        variance = 2 * math.pi * LEAST_SHARE / (2 * self.data.records)
-        misfit = self.data.each * records * ((math.log(variance) + 1) / 2 + math.log(apart))
+        misfit = least_of_numbers(self.data, child, self.data.values[:, child])
         return misfit + self.price * (len(self.constraints.parents_required(child)) + OWN_PARAMETERS)
 
     def parts(self, child: int) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention
+from extbnsl.core.sentences import Mention, asking
 from extbnsl.data import Mixed
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.constraints import Constraints
@@ -22,6 +22,7 @@ from extbnsl.parents.exhaustive.one_by_one import ChildSource
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.degenerate import Blocks, blocks_of
 from extbnsl.scores.known import parameter_price
+from extbnsl.scores.records import ByRecords
 
 CUT = 16  # candidates, from which on a search is cut into parts
 
@@ -31,12 +32,18 @@ class Degenerate(ChildSource):
     """Data of both kinds as a source of families; price: of a parameter, in nats."""
 
     data: Mixed
-    blocks: Blocks
+    columns: ByRecords[Blocks]
     price: float
 
     @classmethod
     def of(cls, data: Mixed, claim: Claim, constraints: Constraints) -> "Degenerate":
-        """The source of data with the score of a claim."""
+        """The source of data with the score of a claim. InputError where values are missing."""
+        if data.gaps:
+            raise InputError(
+                asking("missing", "average"),
+                " is for tables and regressions, each of records of its own, and 'dg-bic' goes by one covariance; "
+                "take cg-bic, or treat missing values in another way.",
+            )
         price = parameter_price(claim, data.total)
         return cls(data, claim, constraints, np.arange(data.variables), blocks_of(data), price)
 
@@ -53,7 +60,13 @@ class Degenerate(ChildSource):
                 )
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        return self.blocks.cost(child, parents, self.price)
+        return self.columns.cost(child, parents, self.price)
+
+    def over(self, child: int) -> Blocks:
+        """The columns in the records in which a child was not set from outside."""
+        found = self.columns.of(child, ())
+        assert found is not None, "there are some"
+        return found
 
     def least(self, child: int) -> float:
         """What all that may be parents leave, and the price of those that must be."""
@@ -62,7 +75,7 @@ class Degenerate(ChildSource):
     @functools.cached_property
     def _least_of_all(self) -> list[float]:
         """`least` of each child."""
-        return list(map(self._least, range(self.data.variables)))
+        return [0.0 if child in self.data.given else self._least(child) for child in range(self.data.variables)]
 
     def _least(self, child: int) -> float:
         own = self._asked(child, self.constraints.candidates(child).tolist(), math.inf)
@@ -76,14 +89,14 @@ class Degenerate(ChildSource):
     def _candidates(self, child: int, slack: float) -> list[int]:
         """The candidates, first those that tell most of the child by themselves; without those that are singular with
         it. Without slack, those without columns are none: they tell nothing."""
-        candidates = [v for v in self.constraints.candidates(child).tolist() if slack > 0.0 or self.blocks.sizes[v]]
-        must = self.constraints.parents_required(child)
-        told = {v: self.blocks.misfit(child, (*must, v)) for v in candidates}
+        blocks, must = self.over(child), self.constraints.parents_required(child)
+        candidates = [v for v in self.constraints.candidates(child).tolist() if slack > 0.0 or blocks.sizes[v]]
+        told = {v: blocks.misfit(child, (*must, v)) for v in candidates}
         return sorted((v for v in candidates if told[v] < math.inf), key=lambda v: (told[v], v))
 
     def _asked(self, child: int, candidates: list[int], slack: float) -> BlockChild:
         """What a search takes of a child; slack: as `families_of` has it."""
-        blocks, must = self.blocks, self.constraints.parents_required(child)
+        blocks, must = self.over(child), self.constraints.parents_required(child)
         chosen, own = blocks.columns((*candidates, child)), int(blocks.sizes[child])
         vectors = blocks.coordinates[chosen]
         if must:
@@ -91,7 +104,7 @@ class Degenerate(ChildSource):
             for _ in range(2):  # what is left of what was all but taken out
                 vectors = vectors - (vectors @ basis) @ basis.T
         sizes = blocks.sizes[[*candidates, child]]
-        records, width = self.data.total, len(blocks.coordinates)
+        records, width = blocks.total, len(blocks.coordinates)
         base = blocks.own(child) + self.price * blocks.parameters(child, must)
         widest = int(sizes.max())
         margin = records * widest * ROUNDING * width * width / FLOOR + 1e-12 * (1.0 + records + abs(base))
@@ -107,7 +120,7 @@ class Degenerate(ChildSource):
         )
 
     def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
-        if slack == 0.0 and not self.blocks.sizes[child]:
+        if child in self.data.given or (slack == 0.0 and not self.over(child).sizes[child]):
             return self.named(child, [], np.zeros((int(part == 0), 0), np.uint64), 1, halt)
         candidates = self._candidates(child, slack)
         firsts = (0, len(candidates), 1)

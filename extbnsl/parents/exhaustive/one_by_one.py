@@ -70,14 +70,21 @@ class ChildSource(Source):
         return found
 
     def named(
-        self, child: int, own: Sequence[int], masks: NDArray[np.uint64], counted: int, halt: NDArray[np.uint8]
+        self,
+        child: int,
+        own: Sequence[int],
+        masks: NDArray[np.uint64],
+        counted: int,
+        halt: NDArray[np.uint8],
+        beside: Sequence[int] = (),
     ) -> Found:
-        """The families of a child whose parents are those that must be and members of its own candidates, of which
-        bit i of masks (f, words) is the i-th; with their costs, but for those that are not allowed."""
+        """The families of a child whose parents are those that must be, those beside, and members of its own
+        candidates, of which bit i of masks (f, words) is the i-th; with their costs, but for those that are not
+        allowed."""
         rows, bits = np.zeros((len(masks), self.data.variables), np.bool_), np.ascontiguousarray(masks, "<u8")
         if len(own):
             rows[:, own] = np.unpackbits(bits.view(np.uint8), axis=-1, count=len(own), bitorder="little")
-        rows[:, self.constraints.parents_required(child)] = True
+        rows[:, [*self.constraints.parents_required(child), *beside]] = True
         varsets = as_varsets(rows)
         costs = self.costs(child, varsets, halt)
         allowed = np.isfinite(costs)

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -130,8 +130,16 @@ class Answers(ABC):
         """So many records drawn from the network, as X was."""
 
 
+class RowAnswers(Answers):
+    """What answers about records that have all columns of the network, or lack some."""
+
+    @abstractmethod
+    def lacking(self, X: Any) -> NDArray[np.bool_]:
+        """Where values of new records are missing, (N, n)."""
+
+
 @dataclass(frozen=True, eq=False)
-class StateAnswers(Answers):
+class StateAnswers(RowAnswers):
     """The answers of a network of states.
 
     dataset: what it was learned from; raw: the first of these records with nothing cut. values: those of each variable
@@ -209,6 +217,9 @@ class StateAnswers(Answers):
         codes = sampled(self.network, self.dataset, records, random, self.smoothing)
         return self.reader.returned([self.values[name][codes[:, j]] for j, name in enumerate(self.network.names)])
 
+    def lacking(self, X: Any) -> NDArray[np.bool_]:
+        return self.read(X)[1]
+
     def read(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
         """The codes of new records (N, n) in the states of the network, 0 where there is none; and where there is none,
         as in the column `unseen`."""
@@ -235,18 +246,19 @@ def _of_states(
     return StateAnswers(network, dataset, raw, values_read(data, dataset), reader)
 
 
-def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:
-    """The values of each variable as they were in X, in the order of its states."""
+def values_read(data: Given, dataset: Dataset | Mixed) -> dict[str, NDArray[Any]]:
+    """The values of each variable of states as they were in X, in the order of these."""
     kinds = dict(zip(data.names, map(kind_of, data.columns), strict=True))
     present = dataset.names[: dataset.given.start]
     return {
         name: as_they_were(states, kinds[present[j % len(present)]])
         for j, (name, states) in enumerate(zip(dataset.names, dataset.states, strict=True))
+        if states
     }
 
 
 @dataclass(frozen=True, eq=False)
-class NumberAnswers(Answers):
+class NumberAnswers(RowAnswers):
     """The answers of a Gaussian network with the regression of each variable."""
 
     network: Network
@@ -297,6 +309,9 @@ class NumberAnswers(Answers):
         """So many records drawn from the network, as X was."""
         return self.reader.returned(list(gaussian.sampled(self.network, self.fitted, records, random).T))
 
+    def lacking(self, X: Any) -> NDArray[np.bool_]:
+        return self.read(X)[1]
+
     def read(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
         `unseen`."""
@@ -316,7 +331,7 @@ def _of_numbers(
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalAnswers(Answers):
+class ConditionalAnswers(RowAnswers):
     """The answers of a network of states and numbers.
 
     data: what it was learned from; raw: the first of these records with no state cut; values: those of each variable of
@@ -339,7 +354,14 @@ class ConditionalAnswers(Answers):
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-density of what is observed of each record in X."""
-        return conditional.log_densities_observed(self._known, *self._records(X))
+        return self.log_densities(X)
+
+    def log_densities(self, X: Any, given: Collection[int] = ()) -> NDArray[np.float64]:
+        """The same, conditioned on some variables without parents, where they are observed."""
+        return conditional.log_densities_observed(self._known, *self._records(X), given)
+
+    def lacking(self, X: Any) -> NDArray[np.bool_]:
+        return self._records(X)[2]
 
     def _conditioned(
         self,
@@ -421,9 +443,9 @@ class ConditionalAnswers(Answers):
 class ColumnsAnswers(ConditionalAnswers):
     """The answers of a network of blocks of Gaussian columns: of a state its share of the densities of indicators."""
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def log_densities(self, X: Any, given: Collection[int] = ()) -> NDArray[np.float64]:
         """The log-density of what is observed of each record in X, indicators of states among it."""
-        return degenerate.log_densities_observed(self._columns, *self._records(X))
+        return degenerate.log_densities_observed(self._columns, *self._records(X), given)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """No states can be drawn."""
@@ -453,20 +475,18 @@ def _of_columns(
 def _of_both(
     network: Network, data: Mixed, given: Given, options: Mapping[str, Any], reader: Reader
 ) -> ConditionalAnswers:
-    discrete = [name for name, states in zip(data.names, data.states, strict=True) if states]
     raw = data
     if options["discretise"] is not None:
-        as_it_is = DataOptions(**dict(options) | {"discretise": None, "discrete": discrete})
-        raw = next(given.parts()).made(mixed, as_it_is)
-    columns = (values for name, values in zip(given.names, given.columns, strict=True) if name in discrete)
-    labels = (states for states in data.states if states)
-    values = (as_they_were(states, kind_of(own)) for states, own in zip(labels, columns, strict=True))
-    return ConditionalAnswers(network, data, raw, dict(zip(discrete, values, strict=True)), reader)
+        present = zip(data.names[: data.given.start], data.states, strict=False)
+        as_it_is = {"discretise": None, "discrete": [name for name, states in present if states]}
+        first = next(given.parts()) if data.slices is None else given  # as of states
+        raw = first.made(mixed, DataOptions(**dict(options) | as_it_is))
+    return ConditionalAnswers(network, data, raw, values_read(given, data), reader)
 
 
 # By what networks are made of (`model_of`) what answers for one, given X of `fit`, the options by which it was read,
 # and a reader.
-ANSWERS: dict[str, Callable[[Network, Any, Given, Mapping[str, Any], Reader], Answers]] = {
+ANSWERS: dict[str, Callable[[Network, Any, Given, Mapping[str, Any], Reader], RowAnswers]] = {
     STATES: _of_states,
     NUMBERS: _of_numbers,
     MIXED: _of_both,

@@ -373,12 +373,13 @@ class BayesianNetworkLearner:
             data, options["targets"] = data.without(clean_name(self.targets)), None
         reader = self._reader(data, made)
         fitted = result.dataset if made.latent else made  # as the network completes it
-        answers = ANSWERS[model_of(kind, self.scoring_method)](result.network, fitted, data, options, reader)
+        of_rows = ANSWERS[model_of(kind, self.scoring_method)](result.network, fitted, data, options, reader)
+        answers: Answers = of_rows
         if self.targets is not None:
-            answers = TargetedAnswers(result.network, reader, answers, columns, clean_name(self.targets))
+            answers = TargetedAnswers(result.network, reader, of_rows, columns, clean_name(self.targets))
         if made.slices is not None:
             in_time = DataOptions(**{name: options[name] for name in IN_TIME})
-            answers = SeriesAnswers(result.network, reader, answers, in_time, made.given.start)
+            answers = SeriesAnswers(result.network, reader, of_rows, in_time, made.given.start)
         return result, answers.with_limits(self._smoothing(), self._memory())
 
     def _reader(self, data: Given, made: Data) -> Reader:

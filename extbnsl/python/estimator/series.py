@@ -17,7 +17,15 @@ from extbnsl.data.treatment import treatment
 from extbnsl.networks.gaussian import log_densities_observed
 from extbnsl.networks.inference import log_likelihoods_observed
 from extbnsl.networks.network import Network
-from extbnsl.python.estimator.answers import Answers, NumberAnswers, Reader, StateAnswers, records_of
+from extbnsl.python.estimator.answers import (
+    Answers,
+    ConditionalAnswers,
+    NumberAnswers,
+    Reader,
+    RowAnswers,
+    StateAnswers,
+    records_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +40,7 @@ class SeriesAnswers(Answers):
 
     network: Network
     reader: Reader
-    answers: Answers
+    answers: RowAnswers
     options: DataOptions
     present: int
 
@@ -41,7 +49,13 @@ class SeriesAnswers(Answers):
 
     def has_states(self, target: int) -> bool:
         """Whether a variable has states."""
-        return isinstance(self.answers, StateAnswers)
+        return not isinstance(self.answers, NumberAnswers) and self._of_states.has_states(target)
+
+    @property
+    def _of_states(self) -> StateAnswers | ConditionalAnswers:
+        """The answers, which are about states too."""
+        assert isinstance(self.answers, StateAnswers | ConditionalAnswers), "there are others of numbers alone"
+        return self.answers
 
     @property
     def lags(self) -> int:
@@ -53,30 +67,28 @@ class SeriesAnswers(Answers):
         answers = self.answers
 
         def told(rows: Given) -> NDArray[np.float64]:
+            lacking = answers.lacking(rows)
             if isinstance(answers, StateAnswers):
-                codes, lacking = answers.read(rows)
-                known = answers.network, answers.dataset, codes
+                known = answers.network, answers.dataset, answers.read(rows)[0]
                 of = partial(log_likelihoods_observed, *known, smoothing=answers.smoothing, memory=answers.memory)
+            elif isinstance(answers, NumberAnswers):
+                of = partial(log_densities_observed, answers.network, answers.fitted, answers.read(rows)[0])
             else:
-                assert isinstance(answers, NumberAnswers), "time goes with states or with numbers"
-                values, lacking = answers.read(rows)
-                of = partial(log_densities_observed, answers.network, answers.fitted, values)
+                assert isinstance(answers, ConditionalAnswers), "there are no others"
+                given = range(self.present, len(self.reader.names))
+                return self._where_known(lacking, answers.log_densities(rows, given))
             past = lacking.copy()
             past[:, : self.present] = True
-            each: NDArray[np.float64] = of(lacking=lacking) - of(lacking=past)
-            return np.where(lacking[:, self.present :].any(axis=1), np.nan, each)
+            return self._where_known(lacking, of(lacking=lacking) - of(lacking=past))
 
         return self._each(X, self.lags + 1, 0, told, np.float64, ())
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` one step after each record."""
-        answers = self.answers
-        assert isinstance(answers, StateAnswers), "numbers have no states"
+        answers = self._of_states
 
         def told(rows: Given) -> NDArray[np.float64]:
-            found = answers.predict_proba(rows, target)
-            found[answers.read(rows)[1][:, self.present :].any(axis=1)] = np.nan
-            return found
+            return self._where_known(answers.lacking(rows), answers.predict_proba(rows, target))
 
         shape = (len(answers.values[answers.network.names[target]]),)
         return self._each(X, self.lags, 1, told, np.float64, shape)
@@ -84,22 +96,24 @@ class SeriesAnswers(Answers):
     def predict(self, X: Any, target: int) -> NDArray[Any]:
         """The most probable state of the variable `target` one step after each record, or the mean."""
         answers = self.answers
-        if isinstance(answers, StateAnswers):
+        if self.has_states(target):
             each = self.predict_proba(X, target)
-            values, unknown = answers.values[answers.network.names[target]], np.isnan(each).any(axis=1)
+            values, unknown = self._of_states.values[answers.network.names[target]], np.isnan(each).any(axis=1)
             found = values[np.where(np.isnan(each), 0.0, each).argmax(axis=1)]
             if unknown.any():
                 found = found.astype(object)
                 found[unknown] = None
             return found
 
-        assert isinstance(answers, NumberAnswers), "time goes with states or with numbers"
-
         def told(rows: Given) -> NDArray[np.float64]:
-            found = answers.predict(rows, target)
-            return np.where(answers.read(rows)[1][:, self.present :].any(axis=1), np.nan, found)
+            return self._where_known(answers.lacking(rows), answers.predict(rows, target))
 
         return self._each(X, self.lags, 1, told, np.float64, ())
+
+    def _where_known(self, lacking: NDArray[np.bool_], each: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is told of each row, NaN where something of the past is missing."""
+        each[lacking[:, self.present :].any(axis=1)] = np.nan
+        return each
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """InputError: nothing is known of how a series begins."""
