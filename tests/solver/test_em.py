@@ -19,7 +19,7 @@ from latent import latent
 
 import extbnsl
 from extbnsl.cli import main
-from extbnsl.core.claims import HEURISTIC, INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.claims import HEURISTIC, INTERRUPTED, NOT_PROVED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import StageEnded
 from extbnsl.core.knowledge import Knowledge
@@ -476,6 +476,7 @@ def test_where_nothing_is_missing_it_is_the_plain_solve(tmp_path):
         ("solve", "--targets", "v0"),
         ("solve", "--time-column", "v0"),
         ("solve", "--imputation", "v0"),
+        ("solve", "--score", "gaussian-bic", "--resolution", "0.1"),
         ("solve", "--bootstrap", "3"),
         ("solve", "--method", "dp"),
         ("kbest", "-k", "3"),
@@ -547,6 +548,17 @@ def test_rounds_that_have_not_settled_are_not_said_to_be_an_optimum(monkeypatch)
     assert claim_told(result.document()).startswith("Not proved (heuristic): the rounds of EM have not settled")
 
 
+def test_a_round_without_a_proof_ends_the_run(monkeypatch):
+    solved = em._Rounds._solved
+
+    def unproved(rounds, data, claim):
+        return replace(solved(rounds, data, claim), status=NOT_PROVED)
+
+    monkeypatch.setattr(em._Rounds, "_solved", unproved)
+    result = solve(CASES["states"](1), budgets=BUDGETS)
+    assert (result.status, len(result.rounds.done), result.rounds.settled) == (NOT_PROVED, 1, False)
+
+
 def test_a_network_that_costs_more_than_the_best_one_says_by_how_much():
     result = solve(CASES["states"](1), budgets=BUDGETS)
     document = result.document()
@@ -555,7 +567,8 @@ def test_a_network_that_costs_more_than_the_best_one_says_by_how_much():
     assert "no network costs less by more than 0.25 nats" in claim_told(document)
 
 
-def test_a_campaign_has_rows_without_a_bound(file, tmp_path, capsys):
+def test_a_campaign_has_rows_without_a_bound(file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "em.yaml").write_text(
         f"title: em\ndata: [{file}]\nvariants: [{{name: em, options: {{missing: em}}}}]\nmethods: [{{name: BFBnB}}]\n"
     )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import random_dataset, random_numbers
 from fake_hands import WAYS, FakeHands, hands_that_are
+from latent import latent
 from patching import sized
 
 import extbnsl
@@ -50,6 +51,7 @@ def questions(seed):
     common = {"threads": 2}
     yield lambda hands: extbnsl.learn(data, score="bdeu", ess=5.0, hands=hands, **common)
     yield lambda hands: extbnsl.learn(data, bootstrap=5, hands=hands, **common)
+    yield lambda hands: extbnsl.learn(latent(data, seed, 0.1), hands=hands, memory="64MiB", **common)
     yield lambda hands: extbnsl.learn(numbers, score="gaussian-bic", hands=hands, **common)
     yield lambda hands: extbnsl.learn(data, lower_bound="static", parent_graph="layered", hands=hands, **common)
     yield lambda hands: extbnsl.k_best(data, 7, hands=hands, **common)
