@@ -23,12 +23,11 @@ EPILOG = """\
 Prints a line for each column: what it is, how many different values it has, its
 first states or its range, how many values are missing, how texts were read and
 cut, and below that what is odd, with the option that settles it. It does so for
-data that solve refuses too. Give the data options that solve is to have, and its
-score: then it says too which columns that takes as states, which as numbers.
+data that solve refuses too. Give the data options that solve is to have, and
+its score: then it says too which columns are states by that, which numbers.
 
-examples:
-  extbnsl describe survey.csv --missing drop
-  extbnsl describe survey.csv --score cg-bic
+example:
+  extbnsl describe survey.csv --missing drop --score cg-bic
 """
 WIDEST_NAME = 30  # characters
 WIDEST_STATES = 44

@@ -299,6 +299,10 @@ DATA = {
     "states": ("a,b\n" + "0,1\n1,0\n1,1\n" * 5, ["--states", "arities.txt"]),
     "records": ("a,b,c\n" + "0,1,0\n1,1,0\n1,0,1\n0,1,1\n" * 5, ["--records", "7"]),
     "weights": ("a,b,w\n" + "0,1,3\n1,1,0\n1,0,2\n0,0,9\n", ["--weights", "w"]),
+    "resolution": (
+        "a,b\n" + "".join(f"{i / 7},{i % 5}\n" for i in range(40)),
+        ["--resolution", "0.1", "--score", "gaussian-bic"],
+    ),
     "imputation": ("a,b,t\n" + "0,1,1\n1,1,2\n1,0,1\n0,0,2\n" * 5, ["--imputation", "t"]),
     "targets": ("a,b,t\n" + "0,1,\n1,1,a\n1,0,b\n0,0,\n" * 5, ["--targets", "t"]),
     "time_column": (SERIES, ["--time-column", "t"]),

@@ -13,7 +13,7 @@ from asking import approximate_network, estimate, k_best_networks, order_network
 from cases import random_dataset, random_mixed, random_numbers
 from certified import below, no_cuts
 from charging import naive_costs, random_claim
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_k_best import all_costs
 
@@ -158,6 +158,7 @@ def test_an_approximation_costs_what_it_says_and_its_bound_holds(score, seed):
 
 
 @settings(SETTINGS, max_examples=10)
+@example(782216, 3)  # the best single parent saves, and does not pay by itself
 @given(st.integers(0, 2**32), st.integers(0, 40))
 def test_a_stop_leaves_a_bound_that_holds(seed, k):
     _, problem, claim, costs = drawn(seed, ("mdl", "bdeu", "gaussian-bic")[seed % 3])

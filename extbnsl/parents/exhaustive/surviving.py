@@ -233,7 +233,9 @@ class _Counting:
             return self._unjudged_alone(problem, found)
         own = self.source.for_group(problem, self.groups[found.group])
         children = own.limits >= 0
-        least[children] = _least_unjudged(own, found)[children]
+        # of single parents those that beat none are kept: with savings by arcs others may be cheaper
+        judged = replace(found, singles=found.singles and not self.source.charged)
+        least[children] = _least_unjudged(own, judged)[children]
         later = {child for group in self.groups[found.group + 1 :] for child in group.children}
         begun, needed = found.children or found.ahead, own.required.sum(axis=0)
         size = found.level.size if found.level is not None and found.level.alive.size <= MOST_ALIVE else 0
