@@ -12,6 +12,8 @@ from cases import random_dataset, random_mixed, random_numbers
 from cases_of_records import (
     check_proved,
     left,
+    mixed_with_gaps,
+    mixed_with_targets,
     numbers_with_gaps,
     numbers_with_targets,
     optimum,
@@ -42,6 +44,7 @@ from extbnsl.verify.recount import family_source
 from extbnsl.verify.rescoring import scored_cost
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+SCORES = {"states": "mdl", "numbers": "gaussian-bic", "both": "dg-bic", "conditional": "cg-bic"}
 MAKERS = {"states": random_dataset, "numbers": random_numbers, "both": random_mixed, "conditional": random_mixed}
 
 
@@ -54,6 +57,8 @@ OF_RECORDS = {
     "gaps": ("states", seeded(with_gaps)),
     "numbers with targets": ("numbers", seeded(numbers_with_targets)),
     "numbers with gaps": ("numbers", seeded(numbers_with_gaps)),
+    "both with targets": ("conditional", seeded(mixed_with_targets)),
+    "both with gaps": ("conditional", seeded(mixed_with_gaps)),
 }
 
 
@@ -132,9 +137,8 @@ def all_costs(kind, data, weights, claim):
                 parents = naive.members(varset)
                 arcs = sum(each + told.get((data.names[p], data.names[x]), 0.0) for p in parents)
                 costs[x, varset] = cost_of(kind, data, weights, price, (*parents, x)) + arcs
-    if kind in ("both", "conditional"):  # singular families are so whatever the weights are
-        singular = naive.all_degenerate_costs(data) if kind == "both" else naive.all_conditional_costs(data)
-        costs[np.isinf(singular)] = np.inf
+    if kind == "both":  # singular families are so whatever the weights are
+        costs[np.isinf(naive.all_degenerate_costs(data))] = np.inf
     costs[~admitted(claim.knowledge, data.names, claim.max_parents)] = np.inf
     return costs
 
@@ -175,7 +179,7 @@ def test_the_optimum(kind, score, seed, n, records):
 def test_the_optimum_over_records_of_each_family(case, seed, n, records):
     rng = np.random.default_rng(seed)
     kind, maker = OF_RECORDS[case]
-    check(kind, maker(rng, n, records), Claim("mdl" if kind == "states" else "gaussian-bic"), rng)
+    check(kind, maker(rng, n, records), Claim(SCORES[kind]), rng)
 
 
 @pytest.mark.parametrize("kind", ["states", "numbers"])
@@ -197,7 +201,7 @@ def test_all_families_that_matter_are_counted_again(kind, seed, n):
     """By the source of a check, with thresholds and cuts at random."""
     rng = np.random.default_rng(seed)
     rows, _ = weighted(rng, MAKERS[kind](rng, n, 40))
-    claim = Claim({"states": "mdl", "numbers": "gaussian-bic", "both": "dg-bic", "conditional": "cg-bic"}[kind])
+    claim = Claim(SCORES[kind])
     child, threshold = int(rng.integers(n)), float(rng.normal(30.0, 30.0))
     try:
         result = solve(rows, claim)
