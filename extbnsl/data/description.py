@@ -127,9 +127,9 @@ def _records_left(
     except InputError as error:
         what = str(error.what).removesuffix(".")
         return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]
-    if standing is not None:
-        return kept[:-1], warnings + told, rows, []
-    return whole, warnings, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
+    if standing is not None:  # those that have some weight, once each
+        whole, often = tuple(replace(own, codes=own.codes[often > 0]) for own in kept[:-1]), np.minimum(often, 1)
+    return whole, warnings + told, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
 
 
 def _notes(

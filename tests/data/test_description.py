@@ -98,6 +98,8 @@ def test_states_are_counted_as_a_solve_sees_them(tmp_path_factory, seed, missing
         assert any(row.refused for row in found.columns)
         return
     assert not any(row.refused for row in found.columns)
+    if data.weights is not None:  # of parts of records each is described once
+        data = data.taken(data.weights.ends - 1).as_records()
     assert found.records == data.records
     rows = {row.name: row for row in found.columns if row.kind != "weights"}
     assert list(rows) == list(data.names)
