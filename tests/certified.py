@@ -1,7 +1,10 @@
 """Results with certificates, as the solver makes them: at the root, and where everything was worth doing."""
 
+import json
+import math
 from functools import cache
 
+import naive
 import numpy as np
 from cases import chained_numbers, random_dataset, scores_of, side_by_side, wishful
 from flat import solve
@@ -9,11 +12,15 @@ from patching import everything_pays, searchable, sized
 
 from extbnsl import learn
 from extbnsl.kernels.varsets import words
+from extbnsl.machine.workers import Workers, never
+from extbnsl.verify import UNITS_PER_NAT
 from extbnsl.verify.branching import Branching
 from extbnsl.verify.families import untold
 from extbnsl.verify.passes import CLUSTERS, weighted
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.steps import Pass, Search
+from extbnsl.verify.verdict import verify
 
 KINDS_OF_STEPS = {Pass: CUTS, Search: SEARCH, Branching: BRANCHING}
 
@@ -135,3 +142,23 @@ def in_pieces():
     scores = scores_of(side_by_side([wishful(seed, n) for seed, n in ((0, 3), (1, 5), (2, 5))]))
     with sized(TRIPLES=0), searchable(4):
         return scores, solve(scores, threads=1)
+
+
+def reduced_by(one, names, costs):
+    """c' of every family under a pass: (n, 2^n)."""
+    reduced = costs.copy()
+    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
+        clusters = [{names.index(name) for name in cluster} for cluster in cut]
+        for x in set().union(*clusters):
+            for varset in range(costs.shape[1]):
+                counts = sum(x in cluster and not cluster & set(naive.members(varset)) for cluster in clusters)
+                reduced[x, varset] -= multiplier / UNITS_PER_NAT * math.ceil(counts / 2)
+    return reduced
+
+
+def checked(result, document=None, stop=never):
+    """What a check says of the proof of a result, or of a document in its place, all other claims of which hold."""
+    document = json.loads(json.dumps(document or result.document()))
+    assert not verify(document, result.dataset).findings
+    with Workers(1, stop) as workers:
+        return verify_optimality(document, result.dataset, workers)

@@ -2,113 +2,26 @@
 prove."""
 
 import json
-import math
 
 import naive
 import numpy as np
 import pytest
 from cases import random_mixed
-from certified import below
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from knowing import admitted, random_knowledge
+from certified import checked
+from hypothesis import HealthCheck, settings
 
 from extbnsl import learn
 from extbnsl.core.claims import Claim
-from extbnsl.core.errors import InputError
-from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Mixed
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import UNITS_PER_NAT
-from extbnsl.verify.block_families import families_by_blocks
-from extbnsl.verify.certificate import ceil_units, floor_units
-from extbnsl.verify.demands import demands_of
-from extbnsl.verify.passes import cuts_of
+from extbnsl.verify.certificate import floor_units
 from extbnsl.verify.statement import verify_optimality
-from extbnsl.verify.steps import Pass
-from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 NEAR = 1e-4  # the twin takes determinants of covariances
 SCORE = "dg-bic"
 CLAIM = Claim(SCORE)
-
-
-def reduced_by(one, names, costs):
-    """c' of every family under a pass: (n, 2^n)."""
-    reduced = costs.copy()
-    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
-        clusters = [{names.index(name) for name in cluster} for cluster in cut]
-        for x in set().union(*clusters):
-            for varset in range(costs.shape[1]):
-                counts = sum(x in cluster and not cluster & set(naive.members(varset)) for cluster in clusters)
-                reduced[x, varset] -= multiplier / UNITS_PER_NAT * math.ceil(counts / 2)
-    return reduced
-
-
-@SETTINGS
-@given(
-    st.integers(0, 2**32),
-    st.integers(1, 6),
-    st.sampled_from([6, 20, 90]),
-    st.sampled_from([None, 0, 1, 2]),
-    st.sampled_from([0.0, 3.0, 100.0]),
-    st.booleans(),
-    st.booleans(),
-)
-def test_counted_families_are_the_oracles(seed, n, records, max_parents, beyond, knowing, every):
-    """All admitted sets that no subset beats are found, with their costs, if c' is below the threshold."""
-    rng = np.random.default_rng(seed)
-    data = random_mixed(rng, n, records)
-    knowledge = random_knowledge(rng, data.names, max_parents) if knowing else NOTHING
-    allowed = admitted(knowledge, data.names, max_parents)
-    costs = np.where(allowed, naive.all_degenerate_costs(data), np.inf)
-    masks = [rng.integers(1, 1 << n, size).tolist() for size in (1, 3, 1, 3, 1)]
-    cuts = tuple(tuple(tuple(data.names[i] for i in naive.members(m)) for m in some) for some in masks)
-    one = Pass(cuts, tuple(map(ceil_units, rng.uniform(0.1, 8.0, 5).tolist())))
-    reduced = reduced_by(one, data.names, costs)
-    with Workers(1) as workers:
-        leads = np.full(n, math.inf if every else 0.0)
-        source = families_by_blocks(data, CLAIM, demands_of(data.names, max_parents, knowledge), workers, leads)
-        for x in np.flatnonzero(np.isfinite(costs).any(axis=1)).tolist():
-            threshold = reduced[x].min() + beyond + 1e-6
-            varsets, own = below(source, x, floor_units(threshold), cuts_of(one, data.names))
-            listed = {int(v): c for v, c in zip(varsets[:, 0], own.tolist(), strict=True)}
-            assert len(listed) == own.size
-            for varset, cost in listed.items():
-                if math.isfinite(costs[x, varset]):
-                    assert cost == pytest.approx(costs[x, varset], abs=NEAR)
-                else:  # by a hair
-                    assert allowed[x, varset]
-            for varset in range(1 << n):
-                if reduced[x, varset] < threshold - NEAR and varset not in listed:
-                    assert not every
-                    assert any(
-                        s & varset == s and s != varset and costs[x, s] <= costs[x, varset] + NEAR
-                        for s in range(varset)
-                    )
-
-
-def checked(result, document=None):
-    document = json.loads(json.dumps(document or result.document()))
-    assert not verify(document, result.dataset).findings
-    with Workers(1) as workers:
-        return verify_optimality(document, result.dataset, workers)
-
-
-@SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 6), st.sampled_from([None, None, 1, 2]), st.booleans())
-def test_certificates_of_solves_are_accepted(seed, n, max_parents, knowing):
-    rng = np.random.default_rng(seed)
-    data = random_mixed(rng, n, int(rng.choice([8, 40, 200])))
-    knowledge = random_knowledge(rng, data.names, max_parents) if knowing else NOTHING
-    try:
-        result = learn(data, score=SCORE, max_parents=max_parents, knowledge=knowledge, threads=1)
-    except InputError:  # what must be is singular
-        return
-    optimality = checked(result)
-    assert optimality.complete
-    assert not optimality.findings
 
 
 def together(records=400):

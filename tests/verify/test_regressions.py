@@ -9,7 +9,18 @@ import naive
 import numpy as np
 import pytest
 from cases import chained_numbers, collinear_numbers, numbers_of, random_numbers
-from certified import below, by_clusters, has_passes_alone, kinds_of, leads, no_cuts, numbers_proved, of_numbers
+from certified import (
+    below,
+    by_clusters,
+    checked,
+    has_passes_alone,
+    kinds_of,
+    leads,
+    no_cuts,
+    numbers_proved,
+    of_numbers,
+    reduced_by,
+)
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
@@ -46,25 +57,6 @@ def listed_by(source, child, threshold, taken):
     listed = {int(v): c for v, c in zip(varsets[:, 0], costs.tolist(), strict=True)}
     assert len(listed) == costs.size
     return listed
-
-
-def checked(result, document=None, stop=lambda: None):
-    document = json.loads(json.dumps(document or result.document()))
-    assert not verify(document, result.dataset).findings
-    with Workers(1, stop) as workers:
-        return verify_optimality(document, result.dataset, workers)
-
-
-def reduced_by(one, names, costs):
-    """c' of every family under a pass: (n, 2^n)."""
-    reduced = costs.copy()
-    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
-        clusters = [{names.index(name) for name in cluster} for cluster in cut]
-        for x in set().union(*clusters):
-            for varset in range(costs.shape[1]):
-                counts = sum(x in cluster and not cluster & set(naive.members(varset)) for cluster in clusters)
-                reduced[x, varset] -= multiplier / UNITS_PER_NAT * math.ceil(counts / 2)
-    return reduced
 
 
 @SETTINGS
