@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cases import random_dataset, random_mixed, random_numbers
 
-from extbnsl.data.dataset import Targets
+from extbnsl.data.beside import Targets
 from extbnsl.machine.workers import Workers
 from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify

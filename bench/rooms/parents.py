@@ -16,7 +16,7 @@ from extbnsl.core.claims import INTERRUPTED, Claim
 from extbnsl.core.events import Event, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Dataset, Numbers
-from extbnsl.data.dataset import Slices
+from extbnsl.data.beside import Slices
 from extbnsl.kernels.varsets import pack
 from extbnsl.lab.baselines import suzuki
 from extbnsl.machine.workers import Workers, unhalted

@@ -17,7 +17,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.scores.known import DESCRIBED, kind_of
 
 if TYPE_CHECKING:
-    from extbnsl.data.dataset import Described, Description
+    from extbnsl.data.described import Described, Description
 
 EPILOG = """\
 Prints a line for each column: what it is, how many different values it has, its

@@ -16,7 +16,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import asking, dropped
 from extbnsl.data.both import has_states, of_few
 from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, ordered, weights
-from extbnsl.data.dataset import STATES_LISTED, Described, Description, Note
+from extbnsl.data.described import STATES_LISTED, Described, Description, Note
 from extbnsl.data.encode import (
     in_numbers,
     marked_as,

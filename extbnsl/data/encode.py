@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from extbnsl.core.data_options import WITH_GAPS
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN, Mention, asking, dropped
+from extbnsl.data.beside import Targets, Weights
 from extbnsl.data.column import PIECE, Column, check_names, has_digits, listed, numbers_of, ordered, unseen, weights
-from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Description, Mixed, Numbers, Targets, Weights
+from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Mixed, Numbers
+from extbnsl.data.described import Description
 from extbnsl.data.imputed import tables_of
 from extbnsl.data.missing import hints, mark_missing, may_have_codes, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told, refusal

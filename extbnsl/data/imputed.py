@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
+from extbnsl.data.beside import Weights
 from extbnsl.data.column import Column, listed
-from extbnsl.data.dataset import Weights
 
 
 def tables_of(column: Column, source: str) -> tuple[NDArray[np.int64], Weights]:

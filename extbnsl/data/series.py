@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.core.sentences import Mention, dropped
+from extbnsl.data.beside import Slices, at_lag
 from extbnsl.data.column import Column, listed, numbers_of, ordered
-from extbnsl.data.dataset import Dataset, Mixed, Numbers, Slices, at_lag
+from extbnsl.data.dataset import Dataset, Mixed, Numbers
 from extbnsl.data.dressed import undressed
 from extbnsl.data.missing import mark_missing
 from extbnsl.data.treatment import Slicing, Treatment, check_there

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import dropped
+from extbnsl.data.beside import Targets
 from extbnsl.data.column import LARGEST_ARITY, Column, clean_name, listed, weights
-from extbnsl.data.dataset import Targets
 from extbnsl.data.missing import MARKERS
 
 BETWEEN = ";"  # names

@@ -13,7 +13,7 @@ from extbnsl.core.data_options import NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import asking
 from extbnsl.data import Data
-from extbnsl.data.dataset import Weights
+from extbnsl.data.beside import Weights
 from extbnsl.networks.kinds import number_of_parameters
 from extbnsl.networks.network import Network
 from extbnsl.scores.charges import charges_of

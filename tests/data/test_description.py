@@ -12,7 +12,7 @@ import extbnsl
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.data import Reading, prepare, read_file
-from extbnsl.data.dataset import STATES_LISTED
+from extbnsl.data.described import STATES_LISTED
 from extbnsl.data.description import described
 
 SURVEY = {

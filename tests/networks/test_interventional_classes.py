@@ -10,7 +10,7 @@ from cases_of_records import cost_of
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data.dataset import Targets
+from extbnsl.data.beside import Targets
 from extbnsl.kbest.ranking import class_keys, numbered
 from extbnsl.networks.network import Network, cpdag, with_targets
 from extbnsl.verify.listed import class_key, scored_family, told_by_targets

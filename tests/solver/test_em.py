@@ -23,7 +23,7 @@ from extbnsl.core.claims import HEURISTIC, INTERRUPTED, NOT_PROVED, OPTIMAL, TIM
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import StageEnded
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.data.dataset import Weights
+from extbnsl.data.beside import Weights
 from extbnsl.em.expectation import expectation_of
 from extbnsl.em.model import never_checked, penalty_of
 from extbnsl.files.journal import Journal

@@ -31,7 +31,7 @@ from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data.dataset import Weights
+from extbnsl.data.beside import Weights
 from extbnsl.data.resampling import resampling_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
