@@ -1,7 +1,8 @@
 """Provably optimal Bayesian network structures from discrete data.
 
 `learn` is the whole of it in one call, `k_best` ranks the k best networks and `best_first` gives them one by one,
-`order` finds the best network under an order of the variables, and `approximate` a good one of many variables;
+`posterior` tells how likely arcs are over all networks, `order` finds the best network under an order of the variables,
+and `approximate` a good one of many variables;
 `BayesianNetworkLearner` does that in scikit-learn's manner. Nothing heavy is imported before they are called.
 `cost` tells what a given network costs, and `compare` how two differ.
 `describe` tells what the columns of data hold; `read_data`, `read_csv` and `read_scores` read files as the command line
@@ -25,6 +26,7 @@ _HOMES = {
         name: ("extbnsl.python.api", name)
         for name in ("approximate", "best_first", "compare", "cost", "describe", "k_best", "learn", "order")
     },
+    "posterior": ("extbnsl.python.api", "posterior"),
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -5,6 +5,7 @@ import extbnsl.lab.baselines.solving
 import extbnsl.solver.bootstrap
 import extbnsl.solver.estimate
 import extbnsl.solver.k_best
+import extbnsl.solver.posterior
 import extbnsl.solver.solve
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
@@ -12,8 +13,11 @@ from extbnsl.kbest.scope import ALL
 from extbnsl.lab.baselines.methods import finder
 from extbnsl.machine.workers import never
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.opening import Request
+
+UNIFORMLY = PosteriorScope()
 
 
 def solve(problem, *values, observer=ignore, stop=never, **named):
@@ -49,6 +53,11 @@ def bootstrap_network(problem, scope, *values, observer=ignore, stop=never, **na
 def k_best_networks(problem, scope, claim=Claim(), methods=ALL, *values, observer=ignore, stop=never, **named):
     asked = Request(problem, claim, methods, *values, scope=scope, **named)
     return extbnsl.solver.k_best.k_best_networks(asked, observer=observer, stop=stop)
+
+
+def posterior_over_all(problem, scope=UNIFORMLY, *values, observer=ignore, stop=never, **named):
+    asked = Request(problem, *values, scope=scope, **named)
+    return extbnsl.solver.posterior.posterior_over_all(asked, observer=observer, stop=stop)
 
 
 def networks_best_first(problem, claim=Claim(), methods=ALL, *values, observer=ignore, stop=never, **named):

@@ -25,7 +25,7 @@ FLOORS = (
     ("parents", "networks"),
     ("orders", "formats", "search", "drawing", "em"),
     ("verify", "proof"),
-    ("results", "kbest"),
+    ("results", "kbest", "posteriors"),
     ("run", "solver"),
     ("report",),
     ("lab",),

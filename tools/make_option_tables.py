@@ -20,6 +20,7 @@ from extbnsl.core.options import Declared, declared
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.known import CLAIM_OPTIONS
 from extbnsl.solver.methods import ApproximateMethods, Resamples
@@ -33,6 +34,7 @@ GROUPS: dict[str, dict[str, Declared]] = {
     "methods": declared(Methods),
     "resamples": declared(Resamples),
     "the k best": declared(Scope),
+    "posteriors": declared(PosteriorScope),
     "order": declared(OrderMethods),
     "approximate": declared(ApproximateMethods),
 }

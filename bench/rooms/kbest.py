@@ -6,10 +6,9 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run
-from extbnsl.kbest import below, halves, ranking, total
+from extbnsl.kbest import below, halves, ranking
 from extbnsl.kbest import walk as rest
 from extbnsl.kbest.scope import ALL, Scope
-from extbnsl.kbest.total import log_weight_of_all
 from extbnsl.kbest.walk import rest_of
 from extbnsl.lab.parent_limits import needed
 from extbnsl.lab.parent_limits.needed import needed_scores
@@ -43,10 +42,6 @@ def _needed(tiny: bool) -> None:
     needed_scores(inputs.random_scores(10, 50) if tiny else inputs.random_scores(40, 2000), 10)
 
 
-def _weighed(tiny: bool) -> None:
-    log_weight_of_all(inputs.random_scores(6, 10) if tiny else inputs.random_scores(12, 300))
-
-
 BENCHMARKS = (
     of_run("kbest.walk.walk_on", below, "network", lambda _, got: got, _LISTED),
     of_run("kbest.halves._further", halves, "beginning", lambda _, got: got, _WITHIN),
@@ -56,7 +51,4 @@ BENCHMARKS = (
     of_run("kbest.walk._insert", rest, "varset", lambda a, _: a[0].size, _put),
     of_run("lab.parent_limits.needed._with_few_subsets", needed, "family", lambda a, _: a[0].shape[0], _needed),
     of_run("kbest.ranking._fill_keys", ranking, "network", lambda a, _: a[0].shape[0], _CLASSES),
-    of_run("kbest.total._sum_over_subsets", total, "family", lambda a, _: a[0].size, _weighed),
-    of_run("kbest.total._least", total, "varset", lambda a, _: a[1].size, _weighed),
-    of_run("kbest.total._weigh", total, "varset", lambda a, _: a[1].size, _weighed),
 )

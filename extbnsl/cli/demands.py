@@ -12,6 +12,7 @@ from extbnsl.core.claims import STATUSES
 from extbnsl.core.data_options import MISSING_RULES
 from extbnsl.core.errors import InputError
 from extbnsl.data.treatment import DEFAULT
+from extbnsl.posteriors.scope import PRIORS
 from extbnsl.scores.known import NAMES
 
 NONE = "none"
@@ -142,11 +143,11 @@ def _options(value: Any) -> Any:
     return {str(key): own for key, own in value.items() if (key, own) != ("missing", "refuse")} or None
 
 
-CHOICES = {"status": STATUSES, "score": (*NAMES, GIVEN), "missing": MISSING_RULES}
+CHOICES = {"status": STATUSES, "prior": PRIORS, "score": (*NAMES, GIVEN), "missing": MISSING_RULES}
 WHOLE, NUMBER, SWITCH = "a whole number of at least 0", "a number above 0", "true, false"
 KINDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("max-parents", "variables", "records", "k", "resamples", "lags"), (WHOLE, _whole)),
-    **dict.fromkeys(("ess", "penalty", "gamma", "parent-cost", "within-factor"), (NUMBER, _number)),
+    **dict.fromkeys(("ess", "penalty", "gamma", "parent-cost", "within-factor", "within"), (NUMBER, _number)),
     **dict.fromkeys(("order-optimal", "classes"), (SWITCH, _switch)),
     **dict.fromkeys(("header", "instant"), (SWITCH, _truth)),
     "data-options": ("a mapping in a file", _options),

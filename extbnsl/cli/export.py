@@ -108,8 +108,20 @@ def described_of(given: argparse.Namespace, kind: str) -> "Described":
 
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
-    from extbnsl.data import Numbers
     from extbnsl.results.outputs import described
+
+    problem = smoothed_problem(given, document)
+    parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
+    claim = Claim.of_result(document)
+    made = described(known.network, known.cost, problem, claim, parameters, strengths, given.smoothing)
+    found = made.strengths if strengths else known.strengths
+    return replace(made if parameters else known, strengths=found)
+
+
+def smoothed_problem(given: argparse.Namespace, document: Mapping[str, Any]) -> Any:
+    """The data, or local scores, of a run, as `training_problem` has them; InputError for a smoothing that they have no
+    use for."""
+    from extbnsl.data import Numbers
     from extbnsl.scores.local import LocalScores
 
     problem, file = training_problem(given.training, given.result, document)
@@ -117,11 +129,7 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
     if given.smoothing > 0.0 and isinstance(problem, Numbers):
         raise InputError(f"{file} holds numbers, and --smoothing is for tables of states: leave it out.")
-    parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
-    claim = Claim.of_result(document)
-    made = described(known.network, known.cost, problem, claim, parameters, strengths, given.smoothing)
-    found = made.strengths if strengths else known.strengths
-    return replace(made if parameters else known, strengths=found)
+    return problem
 
 
 def _told(made: "Written", output: Path) -> str:

@@ -3,10 +3,11 @@ input of a command within its budgets.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from extbnsl.core.arguments import texts_of
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import STATES, DataOptions
 from extbnsl.core.errors import InputError
-from extbnsl.core.events import StageStarted
+from extbnsl.core.events import StageAdvanced, StageStarted
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
 from extbnsl.core.sentences import Mention
@@ -62,6 +63,14 @@ def read_problem(
                     raise
                 raise _with_all_advice(error, path, given, budgets) from error
     return problem, replace(budgets, spent=time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def networks_told(networks: int) -> Iterator[Callable[[int], None]]:
+    """What hears how many of so many networks are done, and says so on standard error if it takes some seconds."""
+    with told_on(sys.stderr) as tell:
+        tell(StageStarted("networks", "average"))
+        yield lambda done: tell(StageAdvanced("networks", done, networks, "networks"))
 
 
 def _with_all_advice(error: InputError, path: str, given: Mapping[str, Any], budgets: Budgets) -> InputError:
@@ -127,6 +136,10 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": "0",
         "help": "equivalent sample size of the prior of the parameters, 0 for the largest likelihood "
         "(default: %(default)s)",
+    },
+    "--average": {
+        "action": "store_true",
+        "help": "average over the networks that the run has drawn (posterior --sample), each with its own parameters",
     },
     "--quiet": {"action": "store_true", "help": "say nothing but warnings and one final line"},
     "--json": {"action": "store_true", "help": "print result.json instead of the summary"},

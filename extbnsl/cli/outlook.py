@@ -11,7 +11,7 @@ from extbnsl.drawing.markup import aligned
 from extbnsl.machine.budgets import free_disk, machine_memory
 from extbnsl.results.facts import INDENT, Fact
 from extbnsl.solver.families import VARSETS
-from extbnsl.solver.needs import HOPELESS, TOO_MANY, Estimate, Trial
+from extbnsl.solver.needs import HOPELESS, TOO_MANY, Estimate, Trial, sum_needs
 
 YEAR = 31_557_600.0  # seconds
 FAR_MORE = 20.0  # times the disk, or the memory, that is granted
@@ -29,6 +29,7 @@ def lines(estimate: Estimate) -> list[str]:
     rows = [("scores", _scores(estimate))]
     rows += [("search", _search(estimate))] if estimate.complete else []
     rows += [("memory", _memory(estimate)), ("disk", _disk(estimate)), ("time", _time(estimate))]
+    rows += [("posterior", _sums(estimate))] if sum_needs(estimate.counting) else []
     rows += [("warning", warning) for warning in warnings(estimate)]
     rows += [("advice", advice(estimate))]
     return [*_table(estimate.trials), *(wrapped(Fact(*row).line, indent=INDENT) for row in rows)]
@@ -63,6 +64,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
         "components": [_component(trial) for trial in estimate.trials],
         **(totals if estimate.complete else dict.fromkeys(totals)),
         **ranges,
+        "posterior": [vars(own) for own in sum_needs(estimate.counting)],
         "budgets": estimate.budgets.document(),
         "warnings": warnings(estimate),
         "advice": advice(estimate),
@@ -157,6 +159,15 @@ def format_span(seconds: float) -> str:
     size, name, _ = next(unit for unit in _SPANS if seconds >= unit[2] * unit[0])
     count = seconds / size
     return f"{count:.1f} {name}" if count < 9.95 else f"{count:,.0f} {name}"
+
+
+def _sums(estimate: Estimate) -> str:
+    """What `posterior` takes for its sums."""
+    told = (
+        f"by the prior {own.prior} {format_span(own.seconds)} of a processor, {format_size(own.bytes)}"
+        for own in sum_needs(estimate.counting)
+    )
+    return f"extbnsl posterior sums {'; '.join(told)}, at most, after the scores"
 
 
 def _option(seconds: float) -> str:

@@ -18,6 +18,7 @@ from extbnsl.core.version import __version__
 COMMANDS = {
     "solve": "find the network of least cost and prove it",
     "kbest": "find the k best networks, and the arcs that they share",
+    "posterior": "tell how likely arcs and families are, over all networks there are",
     "resume": "go on with a run that was stopped or killed",
     "status": "tell what a run is doing, or how it ended",
     "clean": "delete what a run needs only to be resumed",
@@ -37,7 +38,8 @@ COMMANDS = {
     "plot": "draw the layers of a search, the k best networks, or the network",
     "report": "write a page about a run and its network",
 }
-COMPILING = ("solve", "kbest", "resume", "verify", "estimate", "score", "order", "approximate")  # need the compiler
+# those that need the compiler
+COMPILING = ("solve", "kbest", "posterior", "resume", "verify", "estimate", "score", "order", "approximate")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\

@@ -7,16 +7,18 @@ import argparse
 import contextlib
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from extbnsl.cli import options
 from extbnsl.cli.saying import say_sentence
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.files.atomic import open_regular, write_atomically
-from extbnsl.files.names import DRAWING, DRAWN, EVENTS_LOG, NETWORK_DRAWING, RANKS_DRAWING
-from extbnsl.results.facts import is_ranked
-from extbnsl.results.reading import read_networks, read_result
+from extbnsl.files.names import ARCS_DRAWING, DRAWING, DRAWN, EVENTS_LOG, NETWORK_DRAWING, RANKS_DRAWING
+from extbnsl.results.facts import has_posterior, is_ranked, shares_by_name
+from extbnsl.results.reading import damage_told, read_networks, read_result
 from extbnsl.run.directory import check_run
 from extbnsl.run.log import read_layers
 from extbnsl.run.status import finished_result
@@ -25,7 +27,8 @@ EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
 the nodes generated and kept, and the memory and disk in use. Of a run that has
 found the k best networks it draws their shares, best first, and what the first
-ones have together. Needs matplotlib: pip install 'extbnsl[plot]'.
+ones have together; of a posterior how likely each arc is. Needs matplotlib:
+pip install 'extbnsl[plot]'.
 With --network it draws the network that the run has found, and needs nothing:
 dashed arcs could point either way, and faint ones are in few of the networks
 found, or of the resamples, where there are several. Point at an arc or a box to
@@ -40,14 +43,14 @@ example:
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     options.add_shared(parser, "run")
-    options.add_output(parser, "a .png, .svg or .pdf (default: layers.png, ranks.png or network.svg in RUN)")
+    options.add_output(parser, "a .png, .svg or .pdf (default: layers.png, ranks.png, arcs.png or network.svg in RUN)")
     parser.add_argument("--network", action="store_true", help="draw the network, as .svg, without matplotlib")
     options.add_shared(parser, "--overwrite")
 
 
 def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
-    from extbnsl.report.run_charts import draw, draw_ranks, file_format
+    from extbnsl.report.run_charts import draw, draw_arcs, draw_ranks, file_format
 
     check_run(given.run)
     if given.network:
@@ -56,15 +59,20 @@ def run(given: argparse.Namespace) -> int:
         draw_network(given.run, output)
         say_sentence(f"The network of {given.run} is drawn in {output}.")
         return 0
-    ranked = False
+    found: Mapping[str, Any] = {}
     with contextlib.suppress(InputError, RunDirectoryError):  # it may have no result yet
-        ranked = is_ranked(read_result(given.run))
-    output = given.output or given.run / (RANKS_DRAWING if ranked else DRAWING)
+        found = read_result(given.run)
+    name = RANKS_DRAWING if is_ranked(found) else ARCS_DRAWING if has_posterior(found) else DRAWING
+    output = given.output or given.run / name
     kind = file_format(output)
     options.check_output(output, given.overwrite or given.output is None)
-    if ranked:
-        shares = [float(network["share"]) for network in read_networks(given.run)]
-        image, subject = draw_ranks(shares, str(given.run), kind), "networks"
+    if is_ranked(found):
+        own = [float(network["share"]) for network in read_networks(given.run)]
+        image, subject = draw_ranks(own, str(given.run), kind), "networks"
+    elif has_posterior(found):
+        with damage_told(given.run):
+            shares = shares_by_name(found)
+            image, subject = draw_arcs(found["variables"], shares, str(given.run), kind), "arcs"
     else:
         image, subject = draw(_layers(given.run), str(given.run), kind), "layers"
     write_atomically(output, image)

@@ -2,33 +2,40 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.export import described_of
+from extbnsl.cli.export import described_of, smoothed_problem
 from extbnsl.cli.saying import say, say_all, say_sentence
+from extbnsl.cli.score_network import score_told
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import declared
 from extbnsl.files.atomic import encoded, write_atomically
 from extbnsl.machine.budgets import Budgets
+from extbnsl.results.reading import read_result
 
 if TYPE_CHECKING:
     from extbnsl.cli.parser import Command
     from extbnsl.formats.described import Described
+    from extbnsl.networks.models import Model
 
 EPILOG = """\
 Prints the probability of each state of each VARIABLE, given what --given says,
 exactly; of continuous variables the mean and the standard deviation. What is
 neither given nor asked for is summed out. NETWORK is a run directory, its
 result.json, or a file of a network. Parameters are those of network.json; data
-are read again only where it has none, and for --smoothing.
+are read again only where it has none, and for --smoothing and --average: this
+asks all networks that `posterior --sample` drew, each with parameters of its
+own and weighed by how likely it makes what is given.
 
 example:
   extbnsl query asia.run lung bronc --given smoke=yes --given xray=no
   extbnsl query network.bif --given smoke=yes -o all.csv
+  extbnsl query survey.run income --given degree=yes --average
 """
 
 
@@ -48,7 +55,7 @@ def add(parser: "Command") -> None:
         help="a variable and its state, or its number; may be repeated; what has an = in it may be in double quotes",
     )
     parser.add_argument("--joint", action="store_true", help="ask for all of them together")
-    options.add_shared(parser, "--smoothing", "--training")
+    options.add_shared(parser, "--average", "--smoothing", "--training")
     options.add_options(parser, {"memory": declared(Budgets)["memory"]})
     options.add_output(parser, "a CSV file for the answer")
     options.add_shared(parser, "--overwrite")
@@ -61,22 +68,71 @@ def run(given: argparse.Namespace) -> int:
 
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
-    known = _network(given)
-    values = _values(given.given or (), known.network.names)
-    answer = _answer(given, known, values)
-    asked = list(dict.fromkeys(map(clean_name, given.variables)))
-    told = _Told(answer, asked or [name for name in known.network.names if name not in values], given.joint, known)
+    asked = _asked_of_all(given) if given.average else _asked_of_one(given)
+    values = _values(given.given or (), asked.names)
+    answer = asked.ask(given.variables or None, values, given.joint)
+    wanted = list(dict.fromkeys(map(clean_name, given.variables)))
+    named = wanted or [name for name in asked.names if name not in values]
+    told = _Told(answer, named, given.joint, dict(zip(asked.names, map(bool, asked.states), strict=True)))
     if given.output is not None:
         from extbnsl.formats.spelling import csv_text
 
         write_atomically(given.output, encoded(csv_text(told.head, told.rows)))
     if given.json:
-        say(json.dumps({"given": values, "smoothing": given.smoothing, **told.document()}, indent=1))
+        averaged = {"networks": asked.networks} if given.average else {}
+        say(json.dumps({"given": values, "smoothing": given.smoothing, **averaged, **told.document()}, indent=1))
     elif given.output is None:
         say_all(f"{line}\n" for line in told.lines())
     else:
         say_sentence(f"The answer is in {given.output}.")
     return 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Who is asked: the names of the variables and their states, none of those of numbers; what answers about variables
+    given values, perhaps together; and how many networks that were drawn it asks."""
+
+    names: Sequence[str]
+    states: Sequence[Sequence[str]]
+    ask: Callable[[Sequence[str] | None, Mapping[str, str], bool], dict[Any, Any]]
+    networks: int = 0
+
+
+def _asked_of_one(given: argparse.Namespace) -> _Asked:
+    """The network with its parameters."""
+    from extbnsl.results.querying import about
+
+    model = _model(_network(given), given.memory)
+    return _Asked(model.network.names, model.states, partial(about, model))
+
+
+def _asked_of_all(given: argparse.Namespace) -> _Asked:
+    """All networks that were drawn, with parameters of the data."""
+    from extbnsl.data import Data
+    from extbnsl.formats.network_reader import is_network_file
+    from extbnsl.networks.models import fitting
+    from extbnsl.results.querying import about_average
+    from extbnsl.results.samples import counted_in
+
+    if is_network_file(given.result):
+        raise InputError(f"--average is for runs, and {given.result} has one network; leave it out.")
+    document = read_result(given.result)
+    problem = smoothed_problem(given, document)
+    if not isinstance(problem, Data):
+        raise _no_parameters(given.result)
+    networks = counted_in(given.result, document, problem.names)
+    known = fitting(problem, score_told(document, given.result), given.smoothing, given.memory)
+
+    def ask(variables: Sequence[str] | None, values: Mapping[str, str], joint: bool) -> dict[Any, Any]:
+        with options.networks_told(len(networks)) as advance:
+            return about_average(known, networks, variables, values, joint, advance)
+
+    return _Asked(problem.names, known.states, ask, sum(networks.values()))
+
+
+def _no_parameters(path: Path) -> InputError:
+    return InputError(f"{path} has no parameters, since its network was learned from local scores alone.")
 
 
 def _network(given: argparse.Namespace) -> "Described":
@@ -86,9 +142,7 @@ def _network(given: argparse.Namespace) -> "Described":
     if not is_network_file(given.result):
         known = described_of(given, "bif")  # which has parameters alone
         if known.tables is None and not known.has_numbers:
-            raise InputError(
-                f"{given.result} has no parameters, since its network was learned from local scores alone."
-            )
+            raise _no_parameters(given.result)
         return known
     if given.smoothing > 0.0 or given.training is not None:
         option = "--training" if given.training is not None else "--smoothing"
@@ -100,19 +154,18 @@ def _network(given: argparse.Namespace) -> "Described":
     return Described(read.network, 0.0, read.states, read.tables)
 
 
-def _answer(given: argparse.Namespace, known: "Described", values: Mapping[str, str]) -> dict[Any, Any]:
+def _model(known: "Described", memory: int | None) -> "Model":
+    """What is asked of a network that has parameters; memory: in bytes, for an answer."""
     from extbnsl.networks.inference import Tables
-    from extbnsl.results.querying import about_both, about_numbers, about_states
+    from extbnsl.networks.models import OfBoth, OfNumbers, OfStates
 
-    variables = given.variables or None
     if known.regressions is not None:
-        return about_numbers(known.network, known.regressions, variables, values, given.joint)
-    if known.conditionals is not None:
-        return about_both(known.conditionals, variables, values, given.joint)
-    if known.columns is not None:
-        return about_both(known.columns, variables, values, given.joint)
+        return OfNumbers(known.network, known.regressions)
+    both = known.conditionals or known.columns
+    if both is not None:
+        return OfBoth(both)
     states, tables = known.parameters()
-    return about_states(Tables.known(known.network, tables), states, variables, values, given.joint, given.memory)
+    return OfStates(Tables.known(known.network, tables), states, memory)
 
 
 def _values(pairs: Sequence[str], names: Sequence[str]) -> dict[str, str]:
@@ -148,12 +201,11 @@ class _Told:
     answer: Mapping[Any, Any]
     asked: Sequence[str]
     joint: bool
-    known: "Described"
+    of_states: Mapping[str, bool]
 
     def has_numbers(self, name: str) -> bool:
         """Whether the variable of this name has numbers."""
-        states = self.known.states
-        return states is None or not states[self.known.network.names.index(name)]
+        return not self.of_states[name]
 
     @property
     def kinds(self) -> set[bool]:

@@ -19,9 +19,7 @@ from extbnsl.core.figures import format_time
 from extbnsl.core.options import Options, declared
 from extbnsl.files.manifest import (
     APPROXIMATE,
-    BOOTSTRAP,
     DONE,
-    K_BEST,
     NOT_READ,
     Manifest,
     Remembered,
@@ -31,33 +29,32 @@ from extbnsl.files.manifest import (
 )
 from extbnsl.files.names import MANIFEST, TEXT_LOG
 from extbnsl.files.store import check_scratch
-from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets, default_memory
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 from extbnsl.results.reading import damage_told, network_written
 from extbnsl.run.directory import RunDirectory, reopen, tidy
 from extbnsl.run.status import can_go_on, finished_result
-from extbnsl.solver.methods import ApproximateMethods, Resamples
+from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
     from extbnsl.solver.opening import Request
 
 EPILOG = """\
-Resumes a run of solve, kbest or approximate that was stopped or killed where
-it stopped; of solve and kbest, the networks and the proof will be what an
-undisturbed run finds. Budgets default to those of the previous session. The
-time limit counts this session alone; unless it is given there is none, and a
-run of approximate has the time that it has left. With it a finished run of
-approximate goes on for so much more. Logs are appended to; the result is
+Resumes a run of solve, kbest, posterior or approximate that was stopped or
+killed where it stopped; but for approximate, the networks and the proof will
+be what an undisturbed run finds. Budgets default to those of the previous
+session. The time limit counts this session alone; unless it is given there is
+none, and a run of approximate has the time that it has left. With it a finished
+run of approximate goes on for so much more. Logs are appended to; the result is
 replaced at the end, and so is the FILE of solve --plot.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
 LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
-SCOPES: dict[str, type[Options]] = {K_BEST: Scope, BOOTSTRAP: Resamples}  # by the kind of a run
+SCOPES: dict[str, type[Options]] = {kind: scope for scope, kind in session.KIND_OF_SCOPE.items()}
 
 
 def add(parser: argparse.ArgumentParser) -> None:

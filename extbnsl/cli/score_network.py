@@ -5,6 +5,7 @@ own.
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from extbnsl.data.kinds import Kind
-    from extbnsl.networks.network import Network
 
 
 def remembered_input(result: Path) -> str | None:
@@ -97,10 +97,12 @@ Fits the parameters of the network to the data that it was learned from, and
 says how likely the records of DATA are by it: the mean log-likelihood of a
 record, in nats; with -o that of each. Larger is better. Columns are read as the
 run read them, and cut where it cut them. A record that lacks values is refused,
-left out, or judged by what it has: the others are summed out.
+left out, or judged by what it has: the others are summed out. --average says
+how likely a record is by all networks that `posterior --sample` drew: the mean.
 
 example:
   extbnsl score-network wdbc.run held-out.csv --missing sum -o likely.csv
+  extbnsl score-network survey.run held-out.csv --average
 """
 SMOOTHING = "1"  # unless another is given
 REFUSE, DROP, SUM = MISSING = ("refuse", "drop", "sum")
@@ -110,7 +112,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     options.add_shared(parser, "result")
     parser.add_argument("data", metavar="DATA", help="records of the same variables, a file as for solve")
-    options.add_shared(parser, "--training", "--smoothing")
+    options.add_shared(parser, "--average", "--training", "--smoothing")
     parser.add_argument(
         "--missing",
         choices=MISSING,
@@ -130,7 +132,8 @@ def run(given: argparse.Namespace) -> int:
 
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
-    judged = _judged(given, read_result(given.result))
+    document = read_result(given.result)
+    judged = _judged(given, document)
     each = judged.each
     impossible = int(np.isneginf(each).sum())
     total = float(each.sum())
@@ -140,6 +143,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         found = {"records": len(each), "smoothing": given.smoothing, "log_base": "e", "impossible": impossible}
         found |= {"dropped": judged.dropped, "summed": judged.summed}
+        found |= {"networks": document["posterior"]["sampled"]} if given.average else {}
         finite = {"log_likelihood": total, "per_record": total / len(each)} if not impossible else {}
         say(json.dumps(found | {"log_likelihood": None, "per_record": None} | finite, indent=1))
         return 0
@@ -183,7 +187,6 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     import numpy as np
 
     from extbnsl.data import KINDS, Numbers
-    from extbnsl.networks.network import Network
 
     how, score = data_options_of(document, given.result), score_told(document, given.result)
     kind = KINDS[kind_of(score)]
@@ -191,12 +194,12 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
     training, file = training_problem(given.training, given.result, document)
     _check_records(training, kind, file, "--training data")
-    network = Network.from_names(training.names, document["parents"])
-    alike = _ALIKE[model_of(training.kind, score)](network, training, file, how, given.smoothing)
+    alike = _ALIKE[model_of(training.kind, score)](training, file, how)
+    likely = _likely(given, document, training, score)
     rule = given.missing or how.get("missing", REFUSE)
     rule = SUM if rule in WITH_GAPS else rule
     if training.slices is not None:
-        return _judged_in_time(given, alike, rule, training)
+        return _judged_in_time(given, alike, rule, training, likely)
     new, lacking = _new_records(given.data, _of_new(alike.how, training.names), rule, alike.filled, kind)
     lacks = np.asarray(lacking.any(axis=1))
     if rule == REFUSE and lacks.any():
@@ -205,11 +208,41 @@ def _judged(given: argparse.Namespace, document: Mapping[str, Any]) -> _Judged:
     if rows.size == 0:
         raise InputError(f"{new.source}: every record lacks a value: say --missing {SUM}, or give other records.")
     at = [new.names.index(name) for name in training.names]
-    each = alike.each(new, rows, at, lacking[np.ix_(rows, at)])
+    each = likely(*alike.records(new, rows, at), lacking[np.ix_(rows, at)])
     return _Judged(rows, each, new.records - rows.size, int(lacks[rows].sum()))
 
 
-def _judged_in_time(given: argparse.Namespace, alike: "_Alike", rule: str, training: Any) -> _Judged:
+def _likely(
+    given: argparse.Namespace, document: Mapping[str, Any], training: Any, score: str
+) -> Callable[..., "NDArray[np.float64]"]:
+    """What tells how likely records are, given their codes, their numbers and what they lack: by the network, or by
+    those that were drawn."""
+    from extbnsl.networks.models import fitting, likelihoods_observed
+    from extbnsl.networks.network import Network
+    from extbnsl.results.samples import counted_in
+
+    known = fitting(training, score, given.smoothing)
+    if not given.average:
+        network = Network.from_names(training.names, document["parents"])
+        return partial(likelihoods_observed, known, {network: 1})
+    networks = counted_in(given.result, document, training.names)
+
+    def likely(
+        codes: "NDArray[np.uint16]", values: "NDArray[np.float64]", lacking: "NDArray[np.bool_]"
+    ) -> "NDArray[np.float64]":
+        with options.networks_told(len(networks)) as advance:
+            return likelihoods_observed(known, networks, codes, values, lacking, advance)
+
+    return likely
+
+
+def _judged_in_time(
+    given: argparse.Namespace,
+    alike: "_Alike",
+    rule: str,
+    training: Any,
+    likely: Callable[..., "NDArray[np.float64]"],
+) -> _Judged:
     """How likely each time of another series is, given the times before it."""
     import numpy as np
 
@@ -222,79 +255,54 @@ def _judged_in_time(given: argparse.Namespace, alike: "_Alike", rule: str, train
     _check_records(new, kind, given.data)
     at = [new.names.index(name) for name in training.names]
     rows, lacking = np.arange(new.records), np.zeros((new.records, len(at)), np.bool_)
-    return _Judged(rows, alike.each(new, rows, at, lacking), 0, 0)
+    return _Judged(rows, likely(*alike.records(new, rows, at), lacking), 0, 0)
 
 
 class _Alike(NamedTuple):
-    """How new records are read and judged as those of the data were.
+    """How new records are read as those of the data were.
 
     how: the data options.
     filled: by the names of columns, a text in place of a missing value.
-    each: how likely records are by the network, from what was read, the places of these records there, those of the
-        variables, and which of their values are lacking; of a time series given those of the past.
+    records: the codes and the numbers of records (N, n), from what was read, the places of these records there, and
+        those of the variables.
     """
 
     how: Mapping[str, Any]
     filled: Mapping[str, str]
-    each: Callable[[Any, "NDArray[np.intp]", Sequence[int], "NDArray[np.bool_]"], "NDArray[np.float64]"]
+    records: Callable[[Any, "NDArray[np.intp]", Sequence[int]], "tuple[NDArray[np.uint16], NDArray[np.float64]]"]
 
 
-def _alike_in_states(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
+def _alike_in_states(training: Any, file: str, how: Mapping[str, Any]) -> _Alike:
     """The data are compared with the new records as they stand."""
+    import numpy as np
+
     from extbnsl.data.alike import encoded_alike
-    from extbnsl.networks.inference import log_likelihoods_observed
-    from extbnsl.networks.parameters import log_likelihoods
 
     plain = dict(how) | {"discrete": "all", "discretise": None}
     raw, _ = read_problem(file, plain, Budgets(), True)
     filled = {name: own[0] for name, own in zip(raw.names, raw.states, strict=True)}
 
-    def each(
-        new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
-    ) -> "NDArray[np.float64]":
-        codes = encoded_alike(new, raw, training, rows)
-        if training.slices is not None:
-            return log_likelihoods(network, training, codes, smoothing, range(training.given.start))
-        return log_likelihoods_observed(network, training, codes, lacking, smoothing)
+    def records(
+        new: Any, rows: "NDArray[np.intp]", at: Sequence[int]
+    ) -> "tuple[NDArray[np.uint16], NDArray[np.float64]]":
+        return encoded_alike(new, raw, training, rows), np.empty((len(rows), 0))
 
-    return _Alike(plain, filled, each)
+    return _Alike(plain, filled, records)
 
 
-def _alike_in_numbers(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
-    from extbnsl.networks.gaussian import log_densities, log_densities_observed, regressions
+def _alike_in_numbers(training: Any, file: str, how: Mapping[str, Any]) -> _Alike:
+    import numpy as np
 
-    fitted = regressions(network, training)
+    def records(
+        new: Any, rows: "NDArray[np.intp]", at: Sequence[int]
+    ) -> "tuple[NDArray[np.uint16], NDArray[np.float64]]":
+        return np.empty((len(rows), 0), np.uint16), new.values[rows][:, at]
 
-    def each(
-        new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
-    ) -> "NDArray[np.float64]":
-        values = new.values[rows][:, at]
-        if training.slices is not None:
-            return log_densities(network, fitted, values, children=range(training.given.start))
-        return log_densities_observed(network, fitted, values, lacking)
-
-    return _Alike(how, dict.fromkeys(training.names, "0"), each)
+    return _Alike(how, dict.fromkeys(training.names, "0"), records)
 
 
-def _alike_in_both(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
-    from extbnsl.networks.conditional import conditionals, log_densities_observed
-
-    known = conditionals(network, training, smoothing)
-    return _alike_as_they_are(training, file, how, lambda *records: log_densities_observed(known, *records))
-
-
-def _alike_in_columns(network: "Network", training: Any, file: str, how: Mapping[str, Any], smoothing: float) -> _Alike:
-    from extbnsl.networks.degenerate import columns, log_densities_observed
-
-    known = columns(network, training)
-    return _alike_as_they_are(training, file, how, lambda *records: log_densities_observed(known, *records))
-
-
-def _alike_as_they_are(
-    training: Any, file: str, how: Mapping[str, Any], likely: Callable[..., "NDArray[np.float64]"]
-) -> _Alike:
-    """States are compared with the new ones as they stand; likely: of codes, numbers, what is lacking, and what is
-    given."""
+def _alike_in_both(training: Any, file: str, how: Mapping[str, Any]) -> _Alike:
+    """States are compared with the new ones as they stand."""
     import numpy as np
 
     from extbnsl.data.alike import encoded_alike
@@ -305,9 +313,9 @@ def _alike_as_they_are(
     raw, _ = read_problem(file, plain, Budgets(), True, "cg-bic")
     filled = {name: states[0] if states else "0" for name, states in zip(raw.names, raw.states, strict=True)}
 
-    def each(
-        new: Any, rows: "NDArray[np.intp]", at: Sequence[int], lacking: "NDArray[np.bool_]"
-    ) -> "NDArray[np.float64]":
+    def records(
+        new: Any, rows: "NDArray[np.intp]", at: Sequence[int]
+    ) -> "tuple[NDArray[np.uint16], NDArray[np.float64]]":
         texts = [new.names[j] for j, has_states in zip(at, own, strict=True) if new.states[j] and not has_states]
         if texts:
             raise InputError(
@@ -316,16 +324,16 @@ def _alike_as_they_are(
         codes = np.zeros((len(rows), len(own)), np.uint16)
         if discrete:
             codes[:, own] = encoded_alike(new.discrete(), raw.discrete(), training.discrete(), rows)
-        return likely(codes, new.values[rows][:, at], lacking, training.given)
+        return codes, new.values[rows][:, at]
 
-    return _Alike(plain, filled, each)
+    return _Alike(plain, filled, records)
 
 
-_ALIKE: dict[str, Callable[["Network", Any, str, Mapping[str, Any], float], _Alike]] = {
+_ALIKE: dict[str, Callable[[Any, str, Mapping[str, Any]], _Alike]] = {
     STATES: _alike_in_states,
     NUMBERS: _alike_in_numbers,
     MIXED: _alike_in_both,
-    COLUMNS: _alike_in_columns,
+    COLUMNS: _alike_in_both,
 }
 
 

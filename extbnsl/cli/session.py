@@ -27,16 +27,19 @@ from extbnsl.files.manifest import (
     BOOTSTRAP,
     K_BEST,
     NOT_READ,
+    POSTERIOR,
     SOLVE,
     Remembered,
     RunState,
     Spent,
     read_manifest,
 )
-from extbnsl.files.names import EVENTS_LOG, MANIFEST, TEXT_LOG
+from extbnsl.files.names import EVENTS_LOG, MANIFEST, RESULT, TEXT_LOG
+from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.heap import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.proof.methods import Methods
 from extbnsl.results.facts import bound_told, sizes_told
 from extbnsl.run import progress
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from extbnsl.solver.opening import Request
 
 STOPPED = 10  # the exit code of what can go on
+KIND_OF_SCOPE = {Resamples: BOOTSTRAP, Scope: K_BEST, PosteriorScope: POSTERIOR}
 SELDOM_PROVED = 250  # of which networks are proved now and then
 MOST_LAYERS = 500  # that a result has
 NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
@@ -116,7 +120,9 @@ def kind_of(methods: Options, scope: Any) -> str:
     """The kind of a run that is asked for this, by these methods."""
     if isinstance(methods, ApproximateMethods):
         return APPROXIMATE
-    return SOLVE if scope is None else BOOTSTRAP if isinstance(scope, Resamples) else K_BEST
+    if scope is None:
+        return SOLVE
+    return KIND_OF_SCOPE[type(scope)]
 
 
 def _too_many(variables: int, source: str) -> tuple[str, ...]:
@@ -149,7 +155,7 @@ def solve_in(run: RunDirectory, asked: "Request", interrupts: Interrupts, given:
         try:
             run.write(result.files(document))
         except BaseException:  # it is printed in full, so that nothing is lost
-            _, content = next(result.files(document))
+            content = next(content for name, content in result.files(document) if name == RESULT)
             say_all(piece.decode() for piece in pieces(content))
             raise
         status.end(result.status)

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.figures import HELD, format_cost, format_share, wrapped
-from extbnsl.files.names import ARC_FREQUENCIES, BOOTSTRAP, MANIFEST, OUTPUTS, TABLES, of_network
+from extbnsl.files.names import (
+    ARC_FREQUENCIES,
+    BOOTSTRAP,
+    MANIFEST,
+    OF_ALL,
+    OUTPUTS,
+    POSTERIOR_ARCS,
+    TABLES,
+    of_network,
+)
 from extbnsl.results import facts
 from extbnsl.results.facts import INDENT, Fact, has_resamples, is_ranked
 from extbnsl.results.reading import damage_told
@@ -37,7 +46,7 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False, co
                 lines += _parents(document)
         written = document["count"]["written"] if is_ranked(document) else 1
         lines += [fact.line for fact in _files(folder, written) if fact.text]
-        tables = [*_ranked_lines(document), *_resampled_lines(document)]
+        tables = [*_ranked_lines(document), *_resampled_lines(document), *_summed_lines(document)]
         tables += _ordered_lines(document) if listed and ordered else ()
         return "\n".join([*tables, *lines])
 
@@ -91,6 +100,25 @@ def _resampled_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def _summed_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The pairs of variables that an arc joins most likely, a line each, by the likelier direction; * for those that
+    are joined in the network. Nothing of a result that does not tell of all networks."""
+    if not facts.has_posterior(document):
+        return
+    arcs, parents, pairs = document["posterior"]["arcs"], document["parents"], dict[frozenset[str], Any]()
+    for one in sorted(arcs, key=lambda one: (-one["either"], -one["probability"])):
+        pairs.setdefault(frozenset((one["from"], one["to"])), one)
+    yield f"{'joined':>8} {'this way':>9} {'at least':>9} {'at most':>9}   arc (* joined in the network)"
+    for one in list(pairs.values())[:PAIRS]:
+        at, to = one["from"], one["to"]
+        mark = "*" if at in parents[to] or to in parents[at] else " "
+        own = f"{one['either']:8.4f} {one['probability']:9.4f} {one['at_least']:9.4f} {one['at_most']:9.4f}"
+        yield _row(f"{own} {mark} ", f"{at} -> {to}")
+    if len(pairs) > PAIRS:
+        yield f"and {len(pairs) - PAIRS:,} that are less likely, in {POSTERIOR_ARCS}"
+    yield ""
+
+
 def _ordered_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The table of what was found under an order: a line for each variable, or more if it has many parents."""
     stats = document["stats"]
@@ -116,6 +144,7 @@ def _files(folder: Path, networks: int) -> Iterator[Fact]:
     yield Fact("", ", ".join(name for name in OUTPUTS if (folder / name).exists()))
     last = Path(of_network(networks)[1]).stem
     further = {1: [], 2: [f"{last}.*"]}.get(networks, [f"network-2.* to {last}.*"])
-    yield Fact("", ", ".join([*(name for name in (*TABLES, *BOOTSTRAP) if (folder / name).exists()), *further]))
+    tables = (name for name in (*TABLES, *BOOTSTRAP, *OF_ALL) if (folder / name).exists())
+    yield Fact("", ", ".join([*tables, *further]))
     resumable = (folder / MANIFEST).exists() and finished_result(folder) is None
     yield Fact("continue", resume_command(folder) if resumable else "")

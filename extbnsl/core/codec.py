@@ -5,7 +5,7 @@ What is read may come from anyone: whatever its type does not say is a `Misfit`,
 
     int, float, bool, str       whole numbers of 64 bits, finite numbers, true or false, any text
     tuple[T, ...], list[T], frozenset[T], tuple[T, U], dict[str, T], T | U, T | None
-    NDArray[np.int32]           an array of one axis, as a list
+    NDArray[np.int32]           an array of one axis, as a list, or as writers and readers of arrays have it
     a dataclass, NamedTuple     an object of exactly its fields
     or TypedDict
 
@@ -269,6 +269,11 @@ def _listed(dtype: Any) -> Reader:
     def reader(value: Any, source: _Source, place: str) -> Any:
         import numpy as np
 
+        if np.ndarray in source.readers:
+            array = source.readers[np.ndarray](value)
+            if array.dtype != dtype:
+                raise Misfit
+            return array
         kind = float if np.issubdtype(dtype, np.floating) else int
         numbers = _each(_PLAIN[kind], list)(value, source, place)
         try:

@@ -18,7 +18,8 @@ class StageStarted:
     """A stage begins: 'scores', 'parents', 'incumbent', 'components', 'bounds', 'search' or 'verify'.
 
     'bootstrap' is that of all resamples, 'em' that of a round in which missing values are completed; of the k best
-    networks also 'networks', 'tally' (all within a factor) or 'weight' (all there are).
+    networks also 'networks', 'tally' (all within a factor) or 'weight' (all there are); of a posterior 'sums' and
+    'samples'.
 
     Attributes
     ----------

@@ -33,7 +33,8 @@ MOST_LABELLED = 150  # arcs, up to which shares are written beside them
 THIN, THICK, PLAIN = 0.8, 4.0, 1.3  # widths of arcs: of the weakest, the strongest, and where no strength is known
 SURE = 0.995  # a share from which on it is not written
 FAINT = 0.2  # opacity of an arc that no network has
-OF_FOUND, OF_RESAMPLES = "of the networks found", "of the resamples that join the two"  # what a share is of
+# what a share is of
+OF_FOUND, OF_RESAMPLES, OF_ALL = "of the networks found", "of the resamples that join the two", "of all networks"
 HEAD = 8.0  # the length of an arrow head
 LEGEND = "dashed: could point either way"
 LEGEND_WIDTH, LEGEND_HEIGHT = 215.0, 26.0

@@ -43,9 +43,9 @@ from extbnsl.files.store import Scratch, Store, check_scratch, is_marked, make_s
 if TYPE_CHECKING:
     from extbnsl.machine.workers import Workers
 
-SOLVE, APPROXIMATE, K_BEST, BOOTSTRAP = KINDS = ("solve", "approximate", "kbest", "bootstrap")
+SOLVE, APPROXIMATE, K_BEST, BOOTSTRAP, POSTERIOR = KINDS = ("solve", "approximate", "kbest", "bootstrap", "posterior")
 START, DONE = "start", "done"  # phases of any run
-PHASES = (START, "counting", "scores", "search", "bootstrap", "em", "networks", "parents", "orders", DONE)
+PHASES = (START, "counting", "scores", "search", "bootstrap", "em", "sums", "networks", "parents", "orders", DONE)
 
 NOT_READ = ""
 Scalar = bool | int | float | str | None

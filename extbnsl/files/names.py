@@ -1,18 +1,21 @@
 """Every name in a run directory and in a scratch folder: minted here, and parsed here.
 
-    manifest.json  lock  status.json  log.jsonl  solve.log  layers.png  ranks.png
+    manifest.json  lock  status.json  log.jsonl  solve.log  layers.png  ranks.png  arcs.png
     report.html  network.svg                the page about the run, and the drawing of its network
     result.json  network.bif  network.json  network.dot
     networks.csv  arcs.csv  network-R.bif  network-R.json  network-R.dot
                                             of a search for the k best networks; R, from 2, is a network's place
     bootstrap.csv  bootstrap.jsonl          how sure arcs are, and the networks of resamples
     rounds.jsonl                            the rounds of EM, with their networks and parameters
+    posterior.csv  families.csv  samples.jsonl
+                                            of all networks: how likely arcs and families are, and networks drawn
     scores[-N].h5                           local scores
     bounds-K-S-V.h5  bounds-K-S-V-P[-N].h5  what guides search S of component K, and the families of its pieces P
     pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
     families-K-S[-N].h5                     the score cache of layered parent graphs
     explored-V.h5  orders-V.h5              what is known of some children, and the orders, of an approximation
     within-V[-N].h5  ranking-V.h5           families within a slack, and what is found of the k best networks
+    sums-V.h5                               a part of what is summed over all networks
     layers/cK-S-L-H[-N].h5                  varsets and leaves of some nodes of layer L, from the high part H on
     runs/cK-S-L-H[-N].h5                    their costs
     runs/counting-L-WHAT-V-N[-R].h5         of an enumeration of parent sets: what belongs to size L, in version V,
@@ -31,6 +34,7 @@ STATUS = "status.json"
 EVENTS_LOG, TEXT_LOG = LOGS = ("log.jsonl", "solve.log")
 DRAWING = "layers.png"
 RANKS_DRAWING = "ranks.png"
+ARCS_DRAWING = "arcs.png"
 NETWORK_DRAWING = "network.svg"
 DRAWN = ".svg"  # the ending of drawings of networks
 PAGE = "report.html"
@@ -40,19 +44,22 @@ OUTPUTS = (RESULT, *NETWORKS)
 RANKED, ARCS = TABLES = ("networks.csv", "arcs.csv")  # of the k best networks
 ARC_FREQUENCIES, RESAMPLES = BOOTSTRAP = ("bootstrap.csv", "bootstrap.jsonl")  # of resamples
 ROUNDS = "rounds.jsonl"  # of EM
+# of all networks
+POSTERIOR_ARCS, POSTERIOR_FAMILIES, SAMPLES = OF_ALL = ("posterior.csv", "families.csv", "samples.jsonl")
 FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
 
 MARK = "extbnsl-scratch"  # in a scratch folder
 
 SCORES = "scores"
 
-_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, NETWORK_DRAWING, PAGE, *OUTPUTS, *TABLES, *BOOTSTRAP, ROUNDS)
+_DRAWINGS = (DRAWING, RANKS_DRAWING, ARCS_DRAWING, NETWORK_DRAWING)
+_WHOLE = (MANIFEST, STATUS, *_DRAWINGS, PAGE, *OUTPUTS, *TABLES, *BOOTSTRAP, ROUNDS, *OF_ALL)
 _FURTHER = r"network-([2-9]|[1-9]\d+)\.(bif|json|dot)"
 _FURTHER_NETWORKS = re.compile(_FURTHER, re.ASCII)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-[0-9a-f]{8})?(-\d+)?"
 _ARRAYS = re.compile(
     rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
-    r"|(explored|orders|ranking)-\d+|within-\d+(-\d+)?"
+    r"|(explored|orders|ranking|sums)-\d+|within-\d+(-\d+)?"
     rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}-[a-z]+-\d+-\d+(-\d+)?)\.h5",
     re.ASCII,
 )
@@ -71,7 +78,7 @@ def of_network(place: int) -> tuple[str, str, str]:
 
 def is_of_some(name: str) -> bool:
     """Whether only some results name a file so: those of several networks, and those with resamples."""
-    return name in (*TABLES, *BOOTSTRAP, ROUNDS) or _FURTHER_NETWORKS.fullmatch(name) is not None
+    return name in (*TABLES, *BOOTSTRAP, ROUNDS, *OF_ALL) or _FURTHER_NETWORKS.fullmatch(name) is not None
 
 
 # What stems and files are called. No version is written twice; `of` is what `search` says.
@@ -84,6 +91,7 @@ explored = "explored-{}.h5".format  # version: the file for what an exploration 
 orders = "orders-{}.h5".format  # version: the file for the orders of an approximation
 families_within = "within-{}".format  # version: the stem for the families within a slack
 ranking = "ranking-{}.h5".format  # version: the file for a part of what is found of the k best networks
+sums = "sums-{}.h5".format  # version: the file for a part of what is summed over all networks
 layer = "c{}-{:02}".format  # of, size: the stem for the nodes of a layer of a search
 nodes = "{}-{:012x}".format  # layer, high: the stem for nodes of a layer from the high part `high` on
 apart = "{}-{}".format  # stem, token: the stem for what one of several makes that do a task; 8 hexadecimal digits

@@ -3,7 +3,7 @@
 The weight of a network is exp(-cost): its probability given the data is proportional to that where the cost is minus
 the logarithm of its score, as BIC approximates it, with all networks as likely before. So a factor K between two
 networks is a difference of ln K nats. A share is one of the weight of the networks that were found; what these have of
-the weight of all networks there are is another matter: see `total`.
+the weight of all networks there are is another matter: see posterior/networks.py.
 
 How far above the optimum the k best networks lie is guessed, and guessed again from those that were found. All networks
 within a slack are found for certain. So the k best are known as soon as there are k of them; until then the next guess

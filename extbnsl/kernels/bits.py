@@ -51,3 +51,12 @@ def assign(target, source):
 def flip(varset, v):
     """Add variable v to a varset that is given by its bytes, uint8, or take it away if it is there."""
     varset[v >> 3] ^= np.uint8(1 << (v & 7))
+
+
+@inlined
+def is_subset(one, other):
+    """Whether all members of one varset, (words,), are in the other."""
+    for w in range(one.size):  # noqa: SIM110 - kernels have no generators
+        if one[w] & ~other[w]:
+            return False
+    return True

@@ -218,6 +218,7 @@ def borrowed(typingctx, x):
 
     Without this a kernel counts one each time that it takes an array out of a tuple, slices it or hands it on, which
     took most of the time of some. It must not return what is borrowed, nor a part of it: nobody would keep the memory.
+    Nor may it have a comprehension: for its sake the compiler drops what is written to arrays that are not read again.
     """
 
     def codegen(context, builder, signature, args):

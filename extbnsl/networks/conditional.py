@@ -7,7 +7,7 @@ Answers are exact. Given the states of all variables, those of numbers are joint
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError
 from extbnsl.data import Mixed
 from extbnsl.networks import gaussian
+from extbnsl.networks.answer import Answer
 from extbnsl.networks.gaussian import Regression, regression_of
 from extbnsl.networks.network import Network, relevant
-from extbnsl.networks.parameters import by_observed, fit
+from extbnsl.networks.parameters import by_observed, check_entries, table_of
 
 MOST_JOINT = 1 << 16  # joint states of what is not observed, for a record
 
@@ -64,35 +65,53 @@ class Conditionals:
         return [bool(own) for own in self.states]
 
 
-def conditionals(network: Network, data: Mixed, smoothing: float = 0.0) -> Conditionals:
-    """The parameters of maximum likelihood; smoothing: the equivalent sample size of the prior of tables.
+def conditionals(
+    network: Network,
+    data: Mixed,
+    smoothing: float = 0.0,
+    family: Callable[[int, tuple[int, ...]], Family] | None = None,
+) -> Conditionals:
+    """The parameters of maximum likelihood; smoothing: the equivalent sample size of the prior of tables; family: what
+    fits one, if it is not `family_in`.
 
     Raises InputError if the names are not those of the data, a table is too large, or an arc leads from numbers to
     states. O(N k^2) for k parents of numbers.
     """
     if network.names != data.names:
         raise InputError(f"The variables of the network are not those of {data.source}.")
-    of_states, tables = data.of_states, dict[int, NDArray[np.float64]]()
+    check_entries(
+        {
+            data.names[x]: math.prod(data.arities[[*own, x]].tolist())
+            for x, own in enumerate(network.parents)
+            if data.states[x]
+        }
+    )
+    fitted = family_in(data, smoothing) if family is None else family
+    return Conditionals(network, data.states, tuple(fitted(x, own) for x, own in enumerate(network.parents)))
+
+
+def family_in(data: Mixed, smoothing: float) -> Callable[[int, tuple[int, ...]], Family]:
+    """What fits the family of a child and its parents; it raises as `conditionals`."""
+    of_states = data.of_states
     places = np.flatnonzero(of_states).tolist()
-    for child in places:
-        if wrong := [p for p in network.parents[child] if not of_states[p]]:
-            raise InputError(
-                f"'{data.names[child]}' has states, and its parent '{data.names[wrong[0]]}' numbers: no table has that."
-            )
-    if places:
-        at = {v: i for i, v in enumerate(places)}
-        own = Network(
-            tuple(data.names[v] for v in places), tuple(tuple(at[p] for p in network.parents[v]) for v in places)
-        )
-        tables = dict(zip(places, fit(own, data.discrete(), smoothing), strict=True))
-    families = []
-    for child, parents in enumerate(network.parents):
+    dataset = data.discrete() if places else None
+    at = {v: i for i, v in enumerate(places)}
+
+    def family(child: int, parents: tuple[int, ...]) -> Family:
         discrete = tuple(p for p in parents if of_states[p])
         numbers = tuple(p for p in parents if not of_states[p])
         shape = tuple(data.arities[list(discrete)].tolist())
-        family = Family(tables.get(child), discrete, numbers, shape)
-        families.append(family if of_states[child] else _regressed(family, child, data))
-    return Conditionals(network, data.states, tuple(families))
+        if not of_states[child]:
+            return _regressed(Family(None, discrete, numbers, shape), child, data)
+        if numbers:
+            raise InputError(
+                f"'{data.names[child]}' has states, and its parent '{data.names[numbers[0]]}' numbers: no table has "
+                "that."
+            )
+        assert dataset is not None, "the child has states"
+        return Family(table_of(dataset, smoothing, at[child], tuple(at[p] for p in parents)), discrete, numbers, shape)
+
+    return family
 
 
 def _regressed(family: Family, child: int, data: Mixed) -> Family:
@@ -195,24 +214,23 @@ def log_densities_observed(
     for observed, rows in by_observed(lacking):
         told = {*given}.intersection(observed)
         children = [child for child in relevant(known.network, (), observed) if child not in told]
-        for full, group in _alike(known, codes[rows], observed):
-            own = rows[group]
-            parts = [part.logs for part in _components(known, full, values[own], children, observed)]
-            found[own] = np.logaddexp.reduce(parts, axis=0)
+        found[rows] = log_densities(known, codes[rows], values[rows], observed, children)
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What a network says of some variables in N records.
-
-    states: of each of states, its probabilities (N, arity); means (N, m) and covariances (N, m, m) of those of numbers,
-    in their order. nan where what is observed cannot be.
-    """
-
-    states: dict[int, NDArray[np.float64]]
-    means: NDArray[np.float64]
-    covariances: NDArray[np.float64]
+def log_densities(
+    known: Conditionals,
+    codes: NDArray[np.integer],
+    values: NDArray[np.float64],
+    observed: Sequence[int],
+    children: Collection[int],
+) -> NDArray[np.float64]:
+    """The same of records of which the same variables are observed, by the families of these children alone."""
+    found = np.zeros(len(codes))
+    for full, rows in _alike(known, codes, observed):
+        parts = [part.logs for part in _components(known, full, values[rows], children, observed)]
+        found[rows] = np.logaddexp.reduce(parts, axis=0)
+    return found
 
 
 def conditioned(

@@ -7,7 +7,7 @@ densities over all states of the variable. No states can be drawn: what is drawn
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import Mixed
-from extbnsl.networks.conditional import Answer
+from extbnsl.networks.answer import Answer
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import by_observed
 from extbnsl.scores.gaussian import blurred
@@ -66,18 +66,24 @@ def columns_of(data: Mixed, variable: int, codes: Sequence[int]) -> NDArray[np.f
     return (data.codes[:, [variable]] == np.array(codes, np.int64)[None, :]).astype(np.float64)
 
 
-def columns(network: Network, data: Mixed) -> Columns:
-    """The parameters of maximum likelihood; InputError if the names are not those of the data. O(N m^2) for m columns
-    of a family."""
+def columns(network: Network, data: Mixed, block: Callable[[int, tuple[int, ...]], Block] | None = None) -> Columns:
+    """The parameters of maximum likelihood; block: what fits one, if it is not `block_in`. InputError if the names are
+    not those of the data."""
     if network.names != data.names:
         raise InputError(f"The variables of the network are not those of {data.source}.")
+    fitted = block_in(data) if block is None else block
+    return Columns(network, data.states, tuple(fitted(x, own) for x, own in enumerate(network.parents)))
+
+
+def block_in(data: Mixed) -> Callable[[int, tuple[int, ...]], Block]:
+    """What fits the block of a child with its parents, in O(N m^2) for m columns of the family."""
     first = [_first(data, v) for v in range(data.variables)]
     others = [
         [state for state in np.unique(own).tolist() if states and state != first[v]]
         for v, (own, states) in enumerate(zip(data.codes.T, data.states, strict=True))
     ]
-    blocks = []
-    for child, parents in enumerate(network.parents):
+
+    def block(child: int, parents: tuple[int, ...]) -> Block:
         left = _left(data, child)
         own = columns_of(data, child, others[child])[left]
         given = np.hstack([np.empty((data.records, 0)), *(columns_of(data, p, others[p]) for p in parents)])[left]
@@ -91,8 +97,9 @@ def columns(network: Network, data: Mixed) -> Columns:
         slopes = np.linalg.lstsq(told / spread, apart, rcond=None)[0].T / spread
         rest = apart - told @ slopes.T
         covariance = rest.T @ rest / len(own)
-        blocks.append(Block(tuple(others[child]), first[child], middle - slopes @ center, slopes, covariance))
-    return Columns(network, data.states, tuple(blocks))
+        return Block(tuple(others[child]), first[child], middle - slopes @ center, slopes, covariance)
+
+    return block
 
 
 def _errors(data: Mixed, variable: int, states: int) -> NDArray[np.float64]:

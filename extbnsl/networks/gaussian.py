@@ -1,8 +1,9 @@
 """The parameters of a Gaussian network: a linear regression of each variable on its parents."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +29,22 @@ class Regression:
     variance: float
 
 
-def regressions(network: Network, numbers: Numbers) -> tuple[Regression, ...]:
-    """The maximum-likelihood parameters of each variable; the variance is RSS / N. O(N k^2) for k parents.
+def regressions(
+    network: Network, numbers: Numbers, regression: Callable[[int, tuple[int, ...]], Regression] | None = None
+) -> tuple[Regression, ...]:
+    """The maximum-likelihood parameters of each variable; regression: what fits one in place of `regression_in`.
 
     Raises InputError if the names are not those of the data.
     """
     if network.names != numbers.names:
         raise InputError(f"The variables of the network are not those of {numbers.source}.")
-    errors = numbers.resolution
-    return tuple(
-        regression_of(_records(numbers, child, own), child, own, errors) for child, own in enumerate(network.parents)
-    )
+    fitted = partial(regression_in, numbers) if regression is None else regression
+    return tuple(fitted(child, own) for child, own in enumerate(network.parents))
+
+
+def regression_in(numbers: Numbers, child: int, parents: tuple[int, ...]) -> Regression:
+    """That of a child by its records; the variance is RSS / N. O(N k^2) for k parents."""
+    return regression_of(_records(numbers, child, parents), child, parents, numbers.resolution)
 
 
 def log_densities(

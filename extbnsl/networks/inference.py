@@ -44,12 +44,17 @@ class Tables:
     of: Callable[[Collection[int]], Mapping[int, NDArray[np.float64]]]
 
     @staticmethod
-    def fitted(network: Network, dataset: Dataset, smoothing: float) -> "Tables":
-        """The parameters that `fit` gives, of each child when it is first needed."""
+    def fitted(
+        network: Network,
+        dataset: Dataset,
+        smoothing: float,
+        table: Callable[[int, tuple[int, ...]], NDArray[np.float64]] | None = None,
+    ) -> "Tables":
+        """The parameters that `fit` gives, of each child when it is first needed; table: as `tables_of` has it."""
         made = dict[int, NDArray[np.float64]]()
 
         def of(children: Collection[int]) -> dict[int, NDArray[np.float64]]:
-            made.update(tables_of(network, dataset, smoothing, [child for child in children if child not in made]))
+            made.update(tables_of(network, dataset, smoothing, [x for x in children if x not in made], table))
             return made
 
         return Tables(network, tuple(dataset.arities.tolist()), of)

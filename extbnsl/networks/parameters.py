@@ -1,7 +1,7 @@
 """The parameters of a network, fitted to data; how likely other records are by it, and records drawn from it."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,45 +15,58 @@ MOST_ENTRIES = 1 << 27  # of all tables together: 1 GiB
 
 
 def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDArray[np.float64], ...]:
-    """The parameters: one table per child, (*arities of its parents, its arity) float64, as `tables_of` gives them."""
+    """The parameters: one table per child, (*arities of its parents, its arity) float64, as `table_of` gives them."""
     return tuple(tables_of(network, dataset, smoothing, range(len(network.names))).values())
 
 
 def tables_of(
-    network: Network, dataset: Dataset, smoothing: float, children: Collection[int]
+    network: Network,
+    dataset: Dataset,
+    smoothing: float,
+    children: Collection[int],
+    table: Callable[[int, tuple[int, ...]], NDArray[np.float64]] | None = None,
 ) -> dict[int, NDArray[np.float64]]:
-    """The parameters of some children, by child: (*arities of its parents, its arity) float64.
+    """The parameters of some children, by child, each as `table_of` has it; table: what makes one in place of that.
 
-    They are the posterior means under a prior of smoothing / (q r) for each of the q joint states of the parents and r
-    of the child, as in `log_likelihoods`; with 0 those of maximum likelihood.
-    Parents are in ascending order; every row along the last axis sums to 1, and is uniform where the
-    parent configuration never occurs in the data. Raises InputError if the names are not those of the data, or the
-    tables too large.
+    Raises InputError if the names are not those of the data, or the tables too large.
     """
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
-    arities, tables = dataset.arities, dict[int, NDArray[np.float64]]()
     every = entries_of_tables(network, dataset)
-    sizes = {child: every[child] for child in children}
+    check_entries({network.names[child]: every[child] for child in children})
+    if table is None:
+        return {child: table_of(dataset, smoothing, child, network.parents[child]) for child in children}
+    return {child: table(child, network.parents[child]) for child in children}
+
+
+def check_entries(sizes: Mapping[str, int]) -> None:
+    """Raise InputError if tables with so many numbers, by their children, are too large together."""
     if (entries := sum(sizes.values())) > MOST_ENTRIES:
-        largest = network.names[max(sizes, key=sizes.__getitem__)]
+        largest = max(sizes, key=sizes.__getitem__)
         raise InputError(
             f"The tables of this network have {entries:,} numbers, most of them that of {largest!r}, and "
             f"{MOST_ENTRIES:,} are the most; limit the parents, by ",
             Mention("max-parents"),
             " for instance.",
         )
-    for child in children:
-        family = [*network.parents[child], child]
-        shape = tuple(arities[family].tolist())
-        cells = np.ravel_multi_index(tuple(_training(dataset, family).T.astype(np.int64)), shape)
-        counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
-        totals = counts.sum(axis=-1, keepdims=True)
-        prior = smoothing / dataset.each / math.prod(shape[:-1])  # in rows
-        occurs = totals + prior > 0
-        shares = (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0)
-        tables[child] = np.where(occurs, shares, 1 / shape[-1])
-    return tables
+
+
+def table_of(dataset: Dataset, smoothing: float, child: int, parents: tuple[int, ...]) -> NDArray[np.float64]:
+    """The parameters of a child: (*arities of its parents, its arity) float64.
+
+    They are the posterior means under a prior of smoothing / (q r) for each of the q joint states of the parents and r
+    of the child, as in `log_likelihoods`; with 0 those of maximum likelihood. Parents are in ascending order; every row
+    along the last axis sums to 1, and is uniform where the parent configuration never occurs in the data.
+    """
+    family = [*parents, child]
+    shape = tuple(dataset.arities[family].tolist())
+    cells = np.ravel_multi_index(tuple(_training(dataset, family).T.astype(np.int64)), shape)
+    counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+    totals = counts.sum(axis=-1, keepdims=True)
+    prior = smoothing / dataset.each / math.prod(shape[:-1])  # in rows
+    occurs = totals + prior > 0
+    shares = (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0)
+    return np.where(occurs, shares, 1 / shape[-1])
 
 
 def _training(dataset: Dataset, family: Sequence[int]) -> NDArray[np.uint16]:

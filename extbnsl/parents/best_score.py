@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.bits import is_subset, lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import words
 
@@ -186,19 +186,10 @@ def first_subsets(parents):
     found = np.empty(parents.shape[0], np.int64)
     for i in range(parents.shape[0]):
         j = 0
-        while not _is_subset(parents[j], parents[i]):
+        while not is_subset(parents[j], parents[i]):
             j += 1
         found[i] = j
     return found
-
-
-@inlined
-def _is_subset(one, other):
-    """Whether all members of one varset are in the other."""
-    for w in range(one.size):  # noqa: SIM110 - kernels have no generators
-        if one[w] & ~other[w]:
-            return False
-    return True
 
 
 class SharedWords(NamedTuple):

@@ -49,13 +49,13 @@ def split(
     """The components of the families parents[X] (m, w), costs[X] (m,), which have this slack, each after all from which
     it may have parents; otherwise as `components`."""
     candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in parents]
-    members = _strongly_connected(candidates)
+    members = strongly_connected(candidates)
     if len(members) == 1:
         return (Component(members[0], tuple(parents), tuple(costs), slack),)
     return tuple(_component(own, parents, costs, put, slack, halt) for own in members)
 
 
-def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def strongly_connected(candidates: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Tarjan's algorithm (1972) on the arcs child -> candidate parent: candidate parents come first. Members ascend."""
     n = len(candidates)
     index, low = [-1] * n, [0] * n

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -237,7 +238,7 @@ class Commits(FamilyCheckpoints[Standing]):
     """Those of a solve."""
 
     start = Standing
-    read = staticmethod(read_standing)
+    read = staticmethod(partial(read_standing, kind=Standing))
 
     @property
     def unsaved(self) -> float:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 
@@ -195,12 +195,15 @@ class Standing(FamiliesSoFar):
         return replace(self, counting=None, scores=None, search=None, done=True)
 
 
-def read_standing(manifest: Manifest, folder: Path, shelf: Shelf, variables: int) -> Standing:
-    """The standing over so many variables that the manifest keeps, long arrays on the shelf; Misfit if it keeps none,
-    RunDirectoryError if a file in `folder` is damaged."""
+S = TypeVar("S", bound=Standing)
+
+
+def read_standing(manifest: Manifest, folder: Path, shelf: Shelf, variables: int, kind: type[S]) -> S:
+    """The standing of this kind over so many variables that the manifest keeps, long arrays on the shelf; Misfit if it
+    keeps none, RunDirectoryError if a file in `folder` is damaged."""
     files = named(manifest.files)
     readers = {**files, PieceSearch: lambda search: read_search(search, files, folder, shelf.put)}
-    standing: Standing = decode(Standing, manifest.state.standing, readers)
+    standing: S = decode(kind, manifest.state.standing, readers)
     standing.read_families(manifest.state.claim, folder, shelf, variables)
     standing.latest = None if standing.search is None else standing.search.state
     return standing

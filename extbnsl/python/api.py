@@ -25,6 +25,7 @@ from extbnsl.kbest.scope import ALL, Scope
 from extbnsl.lab.baselines.methods import finder, methods_named
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.proof.methods import Methods
 from extbnsl.scores.known import CLAIM_OPTIONS, DESCRIBED, kind_of, score_named
 from extbnsl.solver.methods import ApproximateMethods, Resamples
@@ -200,6 +201,36 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
         wanted = 10 if k is None and options["within_factor"] is None else k
         methods = replace(ALL, seed=made_of(Methods, options).seed)
         return _found(_problem_from(data, options), options, methods, made_of(Scope, options | {"k": wanted}))
+
+
+@keywords(declared(PosteriorScope), QUESTION, BUDGETS, without(PLACE, "compress"), SEED, TABLE, TELLING)
+def posterior(data: Any, **options: Any) -> "Result":
+    """Tell how likely arcs, families and networks are, over all networks there are.
+
+    Parameters
+    ----------
+    data : data frame, ndarray, dict, list, Dataset, Numbers or LocalScores
+        As for `learn`.
+    {options}
+
+    Returns
+    -------
+    Result
+        The result of the best network. Its field `posterior` has `arc(parent, child)` and `adjacency(one, other)`, each
+        with a `probability` and the values that it lies between, `arcs`, an array (n, n) of probabilities, parent by
+        child, the `log_weight` of all networks, and the `networks` and `features` of a sample. It is None if the time
+        did not do.
+
+    Raises
+    ------
+    InputError
+        For what cannot be used.
+    BudgetError
+        If memory, disk or time ran out before there was a network.
+    """
+    with _told_in_python():
+        methods = Methods(seed=made_of(Methods, options).seed)
+        return _found(_problem_from(data, options), options, methods, made_of(PosteriorScope, options))
 
 
 @keywords(QUESTION, without(BUDGETS, "disk", "hands"), SEED, TABLE, TELLING)

@@ -125,6 +125,23 @@ def draw_ranks(shares: Sequence[float], title: str, kind: str) -> bytes:
     return image_of(figure, kind)
 
 
+def draw_arcs(names: Sequence[str], shares: Mapping[tuple[str, str], float], title: str, kind: str) -> bytes:
+    """The drawing of the probability of each arc, by names, as a square of cells, in one of FORMATS; InputError without
+    matplotlib."""
+    side = max(4.5, 0.22 * len(names))
+    figure = empty_figure((side + 1.0, side), "plot needs")
+    axes = figure.subplots()
+    cells = [[shares.get((parent, child), 0.0) for child in names] for parent in names]
+    image = axes.imshow(cells, cmap="Blues", vmin=0.0, vmax=1.0)
+    axes.set_title(title, parse_math=False)
+    axes.set_xticks(range(len(names)), names, rotation=90, parse_math=False)
+    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set_ylabel("from")
+    axes.set_xlabel("to")
+    figure.colorbar(image, label="probability of the arc")
+    return image_of(figure, kind)
+
+
 def _places_drawn(count: int) -> list[int]:
     """The places, from 1, of the networks that are drawn: all, or some that are even on a logarithmic scale."""
     if count <= MOST_DRAWN:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from extbnsl.core.figures import held_of_all
 from extbnsl.drawing import charts, markup
+from extbnsl.drawing.heat_map import heat_map
 from extbnsl.drawing.markup import Grid, escaped, html_rows
 from extbnsl.drawing.network import OF_FOUND
 from extbnsl.report import run_tables
 from extbnsl.report.run_charts import charts_of_bounds, charts_of_layers
 from extbnsl.report.run_tables import Row, Run
-from extbnsl.results.facts import TERMINAL, claim_told, facts, shares_by_name
+from extbnsl.results.facts import TERMINAL, claim_told, facts, has_posterior, has_resamples, shares_by_name
 from extbnsl.results.reading import damage_told
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"  # no script, no request
@@ -67,10 +68,15 @@ def _sections(run: Run) -> Iterator[str]:
         items = "".join(f"<li>{escaped(str(warning))}</li>\n" for warning in document["warnings"])
         yield f"<section>\n<h2>Warnings</h2>\n<ul class='warnings'>\n{items}</ul>\n</section>\n"
     yield _network(run)
-    what = "strength" if "bootstrap" in document else f"share {OF_FOUND}"
+    what = f"share {OF_FOUND}" if not has_resamples(document) else "strength"
+    what = "probability" if has_posterior(document) else what
     yield _folded(run_tables.arcs(run, what, shares_by_name(document)), "arcs")
     if document.get("bootstrap", {}).get("arcs"):
         yield _folded(run_tables.resamples(document), "arcs")
+    if has_posterior(document):
+        yield _all_arcs(run)
+        yield _folded(run_tables.probabilities(document), "arcs")
+        yield _folded(run_tables.features(document)) if document["posterior"]["features"] else ""
     if document.get("top"):
         yield _folded(run_tables.best_networks(document))
     yield from _data(run)
@@ -97,6 +103,14 @@ def _network(run: Run) -> str:
     return f"<section>\n<h2>Network</h2>\n{figure}</section>\n"
 
 
+def _all_arcs(run: Run) -> str:
+    """The probabilities of all arcs, as a square."""
+    title = "How likely each arc is"
+    svg = heat_map(run.network.names, shares_by_name(run.document), title)
+    note = "From the variable of a row to that of a column: the darker, the likelier; point at a cell for its figure."
+    return f"<section>\n<h2>{title}</h2>\n<figure>{svg}</figure>\n<p class='note'>{note}</p>\n</section>\n"
+
+
 def _caption(run: Run) -> str:
     document, said = run.document, "Arcs are solid if every network of the equivalence class"
     said += f"{run_tables.allowed(document)} has them so."
@@ -104,7 +118,9 @@ def _caption(run: Run) -> str:
         said += " The wider an arc, the more the network costs without it."
     if not shares_by_name(document):
         return said
-    if "arc_shares" in document:
+    if has_posterior(document):
+        what = "its probability, over all networks"
+    elif "arc_shares" in document:
         held = held_of_all(document["count"]["of_all"])
         what = f"the share {OF_FOUND} that have it, by their weight ({held})"
     else:

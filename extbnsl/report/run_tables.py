@@ -120,6 +120,26 @@ def resamples(document: Mapping[str, Any]) -> Grid:
     return Grid("Resamples", ("from", "to", *keys), rows, f"{strength} {direction}{left}")
 
 
+def probabilities(document: Mapping[str, Any]) -> Grid:
+    """How likely arcs are over all networks, the likeliest first."""
+    found = document["posterior"]
+    keys = ("probability", "at_least", "at_most", "either")
+    rows = tuple((one["from"], one["to"], *(f"{one[key]:.4f}" for key in keys)) for one in found["arcs"][:MOST_PAIRS])
+    left = len(found["arcs"]) - MOST_PAIRS
+    more = f" {left:,} that are less likely are in posterior.csv." if left > 0 else ""
+    note = "Each probability lies between the two figures beside it; either: that an arc joins the two."
+    head = ("from", "to", "probability", "at least", "at most", "either")
+    return Grid("Probabilities of arcs", head, rows, note + more)
+
+
+def features(document: Mapping[str, Any]) -> Grid:
+    """What share of the networks that were drawn has each feature."""
+    found = document["posterior"]
+    rows = tuple((one["name"], f"{one['share']:.4f}", f"{one['standard_error']:.4f}") for one in found["features"])
+    note = f"Of {in_full(found['sampled'], 'network')} drawn from all."
+    return Grid("Features", ("feature", "share", "standard error"), rows, note)
+
+
 def best_networks(document: Mapping[str, Any]) -> Grid:
     """The first of the k best networks."""
     rows = tuple(

@@ -36,9 +36,12 @@ Document = Mapping[str, Any]
 EMPTY = "without arcs"
 NOTEBOOK = (
     *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices", "errors", "series"),
-    *("network", "em", "networks", "shares", "bootstrap"),
+    *("network", "em", "networks", "shares", "bootstrap", "posterior", "exact", "best"),
 )
-TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states", "trapped", "unfinished", "search")
+TERMINAL = (
+    *("order", "gap", "classes", "arcs", "consensus", "features", "sampled"),
+    *("seconds", "states", "trapped", "unfinished", "search"),
+)
 PAGE = ("time",)  # subjects for a page alone, as those before are for a terminal alone
 
 INDENT = 13  # columns before the text of a fact
@@ -72,7 +75,8 @@ def facts(document: Document) -> Iterator[Fact]:
     """All there is to say of the result, what was claimed first; KeyError, TypeError, ValueError or AttributeError
     where the document is no result."""
     effort = _effort(document.get("stats", {}))
-    rows = _claimed(document), _of_rounds(document), _of_networks(document), _of_resamples(document), effort
+    of_several = _of_networks(document), _of_resamples(document), _of_all(document)
+    rows = _claimed(document), _of_rounds(document), *of_several, effort
     return (Fact(subject, text) for subject, text in chain.from_iterable(rows) if text)
 
 
@@ -84,6 +88,11 @@ def is_ranked(document: Document) -> bool:
 def has_resamples(document: Document) -> bool:
     """Whether it is the document of a result with resamples."""
     return "bootstrap" in document
+
+
+def has_posterior(document: Document) -> bool:
+    """Whether it is the document of a result that tells of all networks."""
+    return "posterior" in document
 
 
 def has_rounds(document: Document) -> bool:
@@ -169,6 +178,8 @@ def _rounds_claimed(document: Document) -> str:
 def shares_by_name(document: Document) -> dict[tuple[str, str], float]:
     """The shares of networks that have arcs, by names: of the k best, or of the resamples that join the two; empty if
     there is one network."""
+    if has_posterior(document):
+        return {(one["from"], one["to"]): float(one["probability"]) for one in document["posterior"]["arcs"]}
     if "arc_shares" in document:
         return {(p, x): float(own[p]) for x, own in document["arc_shares"].items() for p in own}
     pairs = document.get("bootstrap", {}).get("arcs", ())
@@ -178,10 +189,10 @@ def shares_by_name(document: Document) -> dict[tuple[str, str], float]:
 def network_drawn(document: Document, network: "Network", costs: Mapping[tuple[str, str], float] | None = None) -> str:
     """The drawing of the network of a result as SVG, with the shares of several networks that have its arcs, and with
     what it costs more without each as far as that is known, in nats, by names. It takes as long as `network_svg`."""
-    from extbnsl.drawing.network import OF_FOUND, OF_RESAMPLES, network_svg
+    from extbnsl.drawing.network import OF_ALL, OF_FOUND, OF_RESAMPLES, network_svg
 
     shares, arcs = shares_by_name(document), [(network.names[p], network.names[x]) for p, x in network.arcs()]
-    of_which = OF_FOUND if is_ranked(document) else OF_RESAMPLES
+    of_which = OF_ALL if has_posterior(document) else OF_FOUND if is_ranked(document) else OF_RESAMPLES
     drawn = {arc: shares.get(arc, 0.0) for arc in arcs} if shares else None
     lags = document["time_series"]["lags"] if "time_series" in document else 0
     return network_svg(network, costs, drawn, of_which, class_knowledge_in(document, network), lags)
@@ -357,6 +368,25 @@ def _resamples_done(document: Document) -> str:
     found = document["bootstrap"]
     some = "" if found["done"] == found["resamples"] else f"{found['done']:,} of "
     return some + in_full(found["resamples"], "resample")
+
+
+def _of_all(document: Document) -> Iterator[tuple[str, str]]:
+    """What was summed over all networks, and how exact it is."""
+    if not has_posterior(document):
+        return
+    found = document["posterior"]
+    prior = "all networks" if found["prior"] == "uniform" else "all orders of the variables"
+    low, high = found["log_weight"]
+    weight = format_cost(low, 6) if high - low < 1e-6 else f"{format_cost(low, 6)} to {format_cost(high, 6)}"
+    yield "posterior", f"over {prior}, uniform before the data; log weight {weight} nats"
+    width = found["ignored"] / (1.0 + found["ignored"])
+    asked = "" if found["reached"] else f", wider than the {found['within']:g} asked for"
+    yield "exact", f"every probability within an interval of {format_share(width)}{asked}, and rounding"
+    own = found["network"]
+    yield "best", "" if own is None else f"this network has a probability of {format_share(own['probability'])}"
+    yield "sampled", in_full(found["sampled"], "network") if found["sampled"] else ""
+    told = (f"{one['name']} {one['share']:.4f} (+- {one['standard_error']:.4f})" for one in found["features"])
+    yield "features", "; ".join(told)
 
 
 def _effort(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,182 +1,140 @@
-"""What a network says of some variables, given values of others, by the names and states of its data."""
+"""What a network says of some variables, given values of others, by the names and states of its data; and what several
+networks say together."""
 
 import contextlib
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.knowledge import did_you_mean
 from extbnsl.core.sentences import Mention
-from extbnsl.data import Data, Dataset, Mixed, Numbers
+from extbnsl.data import Dataset
 from extbnsl.data.alike import state_of
 from extbnsl.data.column import clean_name
-from extbnsl.networks import conditional, degenerate, inference
-from extbnsl.networks.conditional import Conditionals, conditionals
-from extbnsl.networks.degenerate import Columns, columns
-from extbnsl.networks.gaussian import Regression, conditioned, regressions
-from extbnsl.networks.inference import Tables, log_evidence, marginals
+from extbnsl.networks.answer import Answer
+from extbnsl.networks.inference import log_evidence
+from extbnsl.networks.models import Fitting, Model, OfStates, Seen, averaged
 from extbnsl.networks.network import Network, relevant
-from extbnsl.scores.known import COLUMNS, model_of
 
 MOST_ROWS = 1 << 20  # of a joint table
 MOST_TOGETHER = 60  # variables of a joint table, which numpy has axes for
 
 
 def about(
-    network: Network,
-    data: Data,
-    variables: Iterable[str] | None,
-    given: Mapping[str, Any],
-    joint: bool,
-    smoothing: float,
-    memory: int | None,
-    score: str,
+    model: Model, variables: Iterable[str] | None, given: Mapping[str, Any], joint: bool = False
 ) -> dict[Any, Any]:
-    """What a network of data says of these variables, as `about_states` or what else is of its kind; smoothing: of
-    tables; score: that it was learned by."""
-    if isinstance(data, Dataset):
-        tables = Tables.fitted(network, data, smoothing)
-        return about_states(tables, data.states, variables, given, joint, memory)
-    if model_of(data.kind, score) == COLUMNS:
-        assert isinstance(data, Mixed), "it is of these"
-        return about_both(columns(network, data), variables, given, joint)
-    if isinstance(data, Mixed):
-        return about_both(conditionals(network, data, smoothing), variables, given, joint)
-    assert isinstance(data, Numbers), "there are no others"
-    return about_numbers(network, regressions(network, data), variables, given, joint)
+    """What a network says of some variables, by default all that are not given.
 
-
-def about_states(
-    tables: Tables,
-    states: Sequence[Sequence[str]],
-    variables: Iterable[str] | None,
-    given: Mapping[str, Any],
-    joint: bool = False,
-    memory: int | None = None,
-) -> dict[Any, Any]:
-    """The posterior of each of these variables of states, by default all that are not given.
-
-    That is {variable: {state: probability}}; if it is `joint`, {(a state of each variable, in their order):
-    probability}. states: of each variable of the network. given: a state of others, by name; a number that lies in an
-    interval of a column that was cut has its state. Raises InputError for names and states that there are not, a joint
-    table of too many rows, and values that are impossible together; BudgetError as `marginals` does.
+    Of each of states that is {variable: {state: probability}}; if it is `joint`, {(a state of each variable, in their
+    order): probability}. Of continuous ones it is {variable: {"mean": m, "standard_deviation": s}}; if it is `joint`,
+    with "covariance": {variable: c} for its covariance with each of them in place of the deviation; then all are of one
+    kind. given: states, or numbers, of others, by name; a number that lies in an interval of a column that was cut has
+    its state. Raises InputError for names and states that there are not, what is no number, a variance of 0, a joint
+    table of too many rows, too many joint states of what is not given, and what is impossible together; BudgetError as
+    `inference.marginals` does.
     """
-    names = tables.network.names
-    targets, known = _asked(names, variables, given)
-    codes = np.zeros((1, len(names)), np.int64)
-    for place, value in known.items():
-        codes[0, place] = _state(names[place], value, states[place])
-    observed, labels = tuple(known), [states[target] for target in targets]
-    if joint:
-        _check_rows(labels)
-        found: tuple[NDArray[np.float64], ...] = (inference.joint(tables, targets, codes, observed, memory),)
-    else:
-        found = marginals(tables, targets, codes, observed, memory)
-    if any(np.isnan(each).any() for each in found) or not _rest_is_possible(tables, targets, codes, observed, memory):
-        raise _impossible(tables, states, codes, observed, memory)
-    if joint:
-        rows = itertools.product(*labels)
-        return dict(zip(rows, found[0].ravel().tolist(), strict=True))
-    each = (dict(zip(own, one[0].tolist(), strict=True)) for own, one in zip(labels, found, strict=True))
-    return dict(zip((names[target] for target in targets), each, strict=True))
+    asked = _Question.of(model.network.names, model.states, variables, given, joint)
+    answer = model.answer(asked.seen, asked.targets, joint)
+    if isinstance(model, OfStates) and not (answer.is_finite and _rest_is_possible(model, asked.seen, asked.targets)):
+        raise _impossible(model, asked.seen)
+    if not answer.is_finite:
+        raise asked.unanswered()
+    return asked.told(answer)
 
 
-def about_numbers(
-    network: Network,
-    fitted: Sequence[Regression],
+def about_average(
+    fit: Fitting,
+    networks: Mapping[Network, int],
     variables: Iterable[str] | None,
     given: Mapping[str, Any],
     joint: bool = False,
-) -> dict[str, dict[str, Any]]:
-    """The mean and the standard deviation of each of these continuous variables, by default all that are not given.
-
-    That is {variable: {"mean": m, "standard_deviation": s}}; if it is `joint`, with "covariance": {variable: c} for its
-    covariance with each of them in place of the deviation. given: numbers, by name. Raises InputError for names that
-    there are not, what is no number, a variance of 0, and numbers for which no answer is finite.
-    """
-    names = network.names
-    targets, known = _asked(names, variables, given)
-    values = np.zeros((1, len(names)))
-    for place, value in known.items():
-        values[0, place] = _number(names[place], value)
-    means, covariance = conditioned(network, fitted, values, targets, known)
-    if not (np.isfinite(means).all() and np.isfinite(covariance).all()):
-        raise InputError("What is given is so far from the data that no answer is finite: give other numbers.")
-    asked = [names[target] for target in targets]
-    each = dict(zip(asked, means[0].tolist(), strict=True))
-    if joint:
-        rows = (dict(zip(asked, row, strict=True)) for row in covariance.tolist())
-        return {name: {"mean": each[name], "covariance": row} for name, row in zip(asked, rows, strict=True)}
-    deviations = np.sqrt(covariance.diagonal()).tolist()
-    return {name: {"mean": each[name], "standard_deviation": own} for name, own in zip(asked, deviations, strict=True)}
-
-
-def about_both(
-    known: Conditionals | Columns, variables: Iterable[str] | None, given: Mapping[str, Any], joint: bool = False
+    advance: Callable[[int], None] = lambda done: None,
 ) -> dict[Any, Any]:
-    """What a network of states and numbers says of each of these variables, by default all that are not given: as
-    `about_states` of those of states, and as `about_numbers` of the others; if it is `joint`, they are of one kind.
+    """The same by several networks of data, each as often as it counts: they are weighed by how likely each makes what
+    is given, and means and deviations are those of the mixture. advance: hears how many networks have been asked."""
+    asked = _Question.of(fit.data.names, fit.states, variables, given, joint)
 
-    Raises InputError as these do, and for too many joint states of what is not given.
-    """
-    names = known.network.names
-    targets, told = _asked(names, variables, given)
-    codes, values = np.zeros((1, len(names)), np.int64), np.zeros((1, len(names)))
-    for place, value in told.items():
-        if known.states[place]:
-            codes[0, place] = _state(names[place], value, known.states[place])
-        else:
-            values[0, place] = _number(names[place], value)
-    kinds = {bool(known.states[target]) for target in targets}
-    if joint and len(kinds) > 1:
-        raise InputError("Some of these variables have states and others numbers: ask for those of one kind together.")
-    if joint and kinds == {True}:
-        if isinstance(known, Columns):
-            raise InputError("By dg-bic states have no joint table: ask for one variable at a time.")
-        return _joint_states(known, codes, values, targets, tuple(told))
-    if isinstance(known, Columns):
-        found = degenerate.conditioned(known, codes, values, targets, tuple(told))
-    else:
-        found = conditional.conditioned(known, codes, values, targets, tuple(told))
-    if not all(np.isfinite(own).all() for own in (*found.states.values(), found.means, found.covariances)):
-        raise InputError("By the network what is given is impossible together: leave some of it out.")
-    numbers = [target for target in targets if not known.states[target]]
-    at, answer = {target: i for i, target in enumerate(numbers)}, dict[Any, Any]()
-    for target in targets:
-        if known.states[target]:
-            answer[names[target]] = dict(zip(known.states[target], found.states[target][0].tolist(), strict=True))
-            continue
-        row, mean = found.covariances[0, at[target]].tolist(), float(found.means[0, at[target]])
-        spread = (
-            {"covariance": dict(zip((names[v] for v in numbers), row, strict=True))}
-            if joint
-            else {"standard_deviation": math.sqrt(max(0.0, row[at[target]]))}
-        )
-        answer[names[target]] = {"mean": mean, **spread}
-    return answer
+    def models() -> Iterator[tuple[Model, int]]:
+        for done, (network, count) in enumerate(networks.items()):
+            advance(done)
+            yield fit.model(network), count
+
+    answer = averaged(models(), asked.seen, asked.targets, joint)
+    if answer is None and isinstance(fit.data, Dataset):
+        text = "By all of these networks what is given is impossible together: leave some of it out, or give "
+        raise InputError(text, Mention("smoothing"), " above 0.")
+    if answer is None or not answer.is_finite:
+        raise asked.unanswered()
+    return asked.told(answer)
 
 
-def _joint_states(
-    known: Conditionals,
-    codes: NDArray[np.int64],
-    values: NDArray[np.float64],
-    targets: Sequence[int],
-    observed: tuple[int, ...],
-) -> dict[Any, Any]:
-    """The joint table of some variables of states, (a state of each, in their order): probability."""
-    labels = [known.states[target] for target in targets]
-    _check_rows(labels)
-    found = conditional.joint(known, codes, values, targets, observed)
-    if not np.isfinite(found).all():
-        raise InputError("By the network what is given is impossible together: leave some of it out.")
-    return dict(zip(itertools.product(*labels), found.ravel().tolist(), strict=True))
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked of variables with these names and states: of the targets, given one record."""
+
+    names: Sequence[str]
+    states: Sequence[Sequence[str]]
+    targets: list[int]
+    seen: Seen
+    joint: bool
+
+    @staticmethod
+    def of(
+        names: Sequence[str],
+        states: Sequence[Sequence[str]],
+        variables: Iterable[str] | None,
+        given: Mapping[str, Any],
+        joint: bool,
+    ) -> "_Question":
+        """The question, if it can be asked: InputError as `about` raises it."""
+        targets, told = _asked(names, variables, given)
+        codes, values = np.zeros((1, len(names)), np.int64), np.zeros((1, len(names)))
+        for place, value in told.items():
+            if states[place]:
+                codes[0, place] = _state(names[place], value, states[place])
+            else:
+                values[0, place] = _number(names[place], value)
+        kinds = {bool(states[target]) for target in targets}
+        if joint and len(kinds) > 1:
+            raise InputError(
+                "Some of these variables have states and others numbers: ask for those of one kind together."
+            )
+        if joint and kinds == {True}:
+            _check_rows([states[target] for target in targets])
+        return _Question(names, states, targets, Seen(codes, values, tuple(told)), joint)
+
+    def told(self, answer: Answer) -> dict[Any, Any]:
+        """An answer by names and labels, as `about` has it."""
+        names, labels = self.names, [self.states[target] for target in self.targets]
+        if answer.joint is not None:
+            return dict(zip(itertools.product(*labels), answer.joint.ravel().tolist(), strict=True))
+        numbers = [target for target in self.targets if not self.states[target]]
+        at, found = {target: i for i, target in enumerate(numbers)}, dict[Any, Any]()
+        for target, own in zip(self.targets, labels, strict=True):
+            if own:
+                found[names[target]] = dict(zip(own, answer.states[target][0].tolist(), strict=True))
+                continue
+            row, mean = answer.covariances[0, at[target]].tolist(), float(answer.means[0, at[target]])
+            spread = (
+                {"covariance": dict(zip((names[v] for v in numbers), row, strict=True))}
+                if self.joint
+                else {"standard_deviation": math.sqrt(max(0.0, row[at[target]]))}
+            )
+            found[names[target]] = {"mean": mean, **spread}
+        return found
+
+    def unanswered(self) -> InputError:
+        """What to raise where no answer is finite."""
+        if any(self.states):
+            return InputError("By the network what is given is impossible together: leave some of it out.")
+        return InputError("What is given is so far from the data that no answer is finite: give other numbers.")
 
 
 def _asked(
@@ -236,34 +194,28 @@ def _check_rows(labels: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _rest_is_possible(
-    tables: Tables, targets: Sequence[int], codes: NDArray[np.int64], observed: tuple[int, ...], memory: int | None
-) -> bool:
+def _rest_is_possible(model: OfStates, seen: Seen, targets: Sequence[int]) -> bool:
     """Whether the given values on which the targets do not depend can be; they cannot only where a table has a zero."""
+    tables, observed = model.tables, seen.observed
     families = set(relevant(tables.network, (), observed)) - set(relevant(tables.network, targets, observed))
     if all(tables.of([child])[child].all() for child in families):
         return True
-    return bool(np.isfinite(log_evidence(tables, codes, observed, memory, apart_from=targets)[0]))
+    return bool(np.isfinite(log_evidence(tables, seen.codes, observed, model.memory, apart_from=targets)[0]))
 
 
-def _impossible(
-    tables: Tables,
-    states: Sequence[Sequence[str]],
-    codes: NDArray[np.int64],
-    observed: tuple[int, ...],
-    memory: int | None,
-) -> InputError:
+def _impossible(model: OfStates, seen: Seen) -> InputError:
     """What to raise of values that are impossible together: it names the first one that is, given those before it."""
+    observed = seen.observed
 
     def excluded(count: int) -> bool:
-        return bool(np.isneginf(log_evidence(tables, codes, observed[:count], memory)[0]))
+        return bool(np.isneginf(model.log_densities(seen._replace(observed=observed[:count]))[0]))
 
     what, names = "what is given is impossible together", list[str]()
     with contextlib.suppress(BudgetError):
         at = bisect_left(range(1, len(observed)), True, key=excluded)
         place = observed[at]
-        names = [tables.network.names[place]]
+        names = [model.network.names[place]]
         beside = " given what stands before it" if at else ""
-        what = f"{names[0]!r} cannot be {states[place][codes[0, place]]!r}{beside}"
+        what = f"{names[0]!r} cannot be {model.states[place][seen.codes[0, place]]!r}{beside}"
     head = f"By the network {what}: leave it out, or give "
     return InputError(head, Mention("smoothing"), " above 0 where there are data.", names=names)

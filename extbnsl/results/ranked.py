@@ -151,7 +151,7 @@ class KBestResult(Result):
         factor were counted.
     of_all : float or None
         What the networks that were found have of the weight of all there are, or of their probability given the data:
-        so a share times this is the probability of a network. None if nobody knows, as beyond 14 variables.
+        so a share times this is the probability of a network. None if nobody knows, as beyond 18 variables.
     written : int
         So many of the best have files of their own, and the best in any case.
     """

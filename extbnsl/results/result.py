@@ -35,6 +35,7 @@ from extbnsl.verify.certificate import Certificate
 if TYPE_CHECKING:
     from extbnsl.networks.families import Reason
     from extbnsl.results.bootstrap import Bootstrap
+    from extbnsl.results.posterior import Posterior
     from extbnsl.results.rounds import Rounds
 
 
@@ -86,6 +87,8 @@ class Result:
         True if no network that keeps to `order` costs less; None if that is not known.
     bootstrap : Bootstrap or None
         What the networks of resamples say; None if none were asked for.
+    posterior : Posterior or None
+        What the data say of all networks; None if nobody asked, or there was no time.
     rounds : Rounds or None
         What the rounds of EM came to, where values were missing and it completed them. Then `cost` is by what is
         observed, nothing bounds what other networks cost, so that `lower_bound` is minus infinity, and `dataset` has
@@ -109,6 +112,7 @@ class Result:
     certificate: Certificate | None = None
     order_optimal: bool | None = None
     bootstrap: "Bootstrap | None" = None
+    posterior: "Posterior | None" = None
     rounds: "Rounds | None" = None
 
     def __repr__(self) -> str:
@@ -162,7 +166,8 @@ class Result:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of the files that may tell the result."""
-        return OUTPUTS if self.bootstrap is None else (*OUTPUTS, ARC_FREQUENCIES)
+        of_some = () if self.bootstrap is None else (ARC_FREQUENCIES,)
+        return (*OUTPUTS, *of_some, *(() if self.posterior is None else self.posterior.file_names))
 
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
         """Write `result.json`, `network.dot`, `network.json` and, with data, `network.bif` into a folder.
@@ -199,8 +204,10 @@ class Result:
                 left.unlink()
 
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
-        """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
-        computed before it is taken."""
+        """The files that tell the result with this document, as (name, content): result.json before those that are
+        made of it again, for a run that was killed meanwhile."""
+        if self.posterior is not None:
+            yield from self.posterior.files()
         yield RESULT, encoded(f"{json_text(document, indent=1)}\n")
         yield from files_beside(document, self.network, self.dataset, self.claim)
 
@@ -254,6 +261,7 @@ class Result:
             **({} if targets is None else {"targets": list(map(list, targets.names(names)))}),
             **({} if not errors else {"resolution": dict(zip(names, errors, strict=True))}),
             **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
+            **({} if self.posterior is None else {"posterior": self.posterior.document()}),
             **({} if self.rounds is None else {"em": self.rounds.document()}),
         }
 
@@ -381,6 +389,7 @@ class Result:
         joint: bool = False,
         smoothing: float = 0.0,
         memory: int | None = None,
+        average: bool = False,
     ) -> dict[Any, Any]:
         """What the network says of some variables, given values of others: exact, whatever is given and what is not.
 
@@ -397,6 +406,9 @@ class Result:
             The equivalent sample size of the prior of the parameters; 0 for maximum likelihood.
         memory : int, optional
             How many bytes the answer may take; None for what is free.
+        average : bool, default False
+            Ask all networks that were drawn from the posterior, each with parameters of its own, in place of the best
+            one; they count by how likely each makes what is given.
 
         Returns
         -------
@@ -409,11 +421,13 @@ class Result:
         ------
         InputError
             For names and states that there are not, values that are impossible together, a smoothing where the
-            variables are continuous, or if there are no data.
+            variables are continuous, or if there are no data, or to average no networks.
         BudgetError
             If the answer takes more memory.
         """
-        from extbnsl.results.querying import about
+        from extbnsl.networks.models import fitting
+        from extbnsl.results.querying import about, about_average
+        from extbnsl.results.samples import counted_networks, no_samples
 
         data = self.dataset
         check_choices("bif", smoothing, False)
@@ -421,7 +435,13 @@ class Result:
             raise InputError("query needs data, and this network was learned from local scores alone.")
         check_smoothing(data, smoothing)
         try:
-            return about(self.network, data, variables, given or {}, joint, smoothing, memory, self.claim.score)
+            known = fitting(data, self.claim.score, smoothing, memory)
+            if not average:
+                return about(known.model(self.network), variables, given or {}, joint)
+            if self.posterior is None or not self.posterior.networks:
+                raise no_samples("The result")
+            drawn = counted_networks(self.posterior.names, self.posterior.networks)
+            return about_average(known, drawn, variables, given or {}, joint)
         except ExtbnslError as error:
             error.tell_in_python()
             raise

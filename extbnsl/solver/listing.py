@@ -20,7 +20,6 @@ from extbnsl.kbest.networks import Networks
 from extbnsl.kbest.ranking import FIRST, arc_shares, class_keys, next_slack, numbered
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.tally import Below, tally_below
-from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
@@ -28,6 +27,7 @@ from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
+from extbnsl.posteriors.networks import log_weight
 from extbnsl.proof.context import Context
 from extbnsl.results.networks import varsets_of
 from extbnsl.scores.local import LocalScores
@@ -39,6 +39,8 @@ LISTING, TALLYING, WEIGHING = "networks", "tally", "weight"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
+MOST_WEIGHED = 18  # variables whose networks are all weighed: up to a second
+LEFT_OUT = 1e-9  # of the weight of all networks may be of families that are not looked at, relative
 ROUNDING = 2.0**-48  # what a sum of costs may be off, relative to how much they are
 
 RankingRun = Opened[RankingCommits]
@@ -101,30 +103,34 @@ def list_networks(run: RankingRun) -> None:
 
 def weigh_all(run: RankingRun) -> None:
     """Let the standing have the weight of all networks there are, of a few variables, if time and memory do for it."""
-    problem, standing = run.asked.problem, run.commits.standing
-    if problem.variables > MOST_VARIABLES:
+    problem, standing, context = run.asked.problem, run.commits.standing, run.context
+    if problem.variables > MOST_WEIGHED:
         return
-    with run.context.stages.stage(WEIGHING, "all networks there are") as summary:
+    with context.stages.stage(WEIGHING, "all networks there are") as summary:
         with contextlib.suppress(Stopped, BudgetError, MemoryError):
-            scores = _all_families(run)
+            means = Means(context.workers, context.shelf, context.observer)
+            scores = _families_that_weigh(run, means)
             if scores is not None:
-                standing.log_weight = log_weight_of_all(scores)
+                standing.log_weight = log_weight(scores, means)
         summary.append("not known" if standing.log_weight is None else "exact")
 
 
-def _all_families(run: RankingRun) -> LocalScores | None:
-    """All families, whatever they cost; None if the time ends before."""
-    problem, context = run.asked.problem, run.context
+def _families_that_weigh(run: RankingRun, means: Means) -> LocalScores | None:
+    """The families that make up the weight of all networks, but for LEFT_OUT of it; None if the time ends before.
+
+    A family that is left out weighs less than its best subset, which is not, by the factor exp(slack), and may be
+    replaced by it in any network. Each stands in for fewer than 2^n families, and a network has n.
+    """
+    problem, n = run.asked.problem, run.asked.problem.variables
     if isinstance(problem, LocalScores):
         return given_scores(problem, run.asked.claim)
-    found = surviving_families(
-        problem, run.asked.claim, Means(context.workers, context.shelf, context.observer), slack=math.inf
-    )
+    slack = math.log(n * 2.0**n / LEFT_OUT)
+    found = surviving_families(problem, run.asked.claim, means, slack=slack)
     if found.stopped:
         return None
     if not isinstance(problem, Dataset):
         return found.scores
-    return with_constants(found.scores, problem, math.inf, None, context.workers.check)
+    return with_constants(found.scores, problem, slack, None, means.workers.check)
 
 
 def look_further(standing: Ranking, k: int) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import MINIMUM_MEMORY, Granted
+from extbnsl.posteriors.scope import MOST_WHOLE, ORDER, UNIFORM
 from extbnsl.proof.commits import COMMIT_SECONDS
 from extbnsl.search.forecast import Forecast
 from extbnsl.search.layers import Room
@@ -251,3 +252,28 @@ def _room_for(node_bytes: float, threads: int) -> int:
     megabytes = range(1, 1 << 40)
     at = bisect.bisect_left(megabytes, node_bytes, key=lambda size: Room(size << 20).node_bytes(threads))
     return megabytes[min(at, len(megabytes) - 1)] << 20
+
+
+@dataclass(frozen=True)
+class SumNeeds:
+    """About what sums over all networks of so many variables take, by a prior: seconds of a processor, and bytes of
+    memory or disk."""
+
+    prior: str
+    seconds: float
+    bytes: int
+
+
+def sum_needs(counting: Counting) -> tuple[SumNeeds, ...]:
+    """What `posterior` takes beside counting, by each prior that all sets of variables can be gone through for; the
+    most, where the variables fall into parts."""
+    from extbnsl.posteriors import networks, orders  # with their kernels
+
+    n = counting.variables
+    found = list[SumNeeds]()
+    if 0 < n <= networks.MOST_VARIABLES:
+        size = max(n, networks.LOW + 1)
+        found.append(SumNeeds(UNIFORM, networks.seconds_needed(size), networks.bytes_needed(size)))
+    if 0 < n <= MOST_WHOLE:
+        found.append(SumNeeds(ORDER, orders.seconds_needed(n, counting.families), orders.bytes_needed(n)))
+    return tuple(found)

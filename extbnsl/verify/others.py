@@ -1,19 +1,12 @@
 """What a ranked list says of networks that it does not list: that they cost more, how many there are, what they weigh.
 
-Every network that costs as little is looked at, see `complete`; of a few variables the weight of all is added up. A
-claim that takes more than that is left as it is, and told.
-
-The weight of a network is exp(-cost). For the sum of all a table has what each family costs, scored one by one by
-`rescoring`: (n, 2^n), by child and set of parents, a number with a bit for each; infinity for a family that is not
-there. Weights have so many digits that inclusion and exclusion of the sinks (Robinson 1973; Tian and He 2009) may
-subtract as much as it likes, and exponents so large that costs may be.
+Every network that costs as little is looked at, see `complete`; of some variables the weight of all, exp(-cost) of
+each, is added up, see `sums`. A claim that takes more than that is left as it is, and told.
 """
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation, Overflow, localcontext
 from functools import cached_property
 from typing import Any
 
@@ -21,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import OPTIMAL, tolerance
-from extbnsl.core.errors import VerificationError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
-from extbnsl.data import Data
 from extbnsl.kernels.varsets import members
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
@@ -32,23 +23,17 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate, TooMuch, ceil_units
 from extbnsl.verify.certificate_reader import read_certificate
 from extbnsl.verify.complete import Question, networks_below
-from extbnsl.verify.demands import Demands
-from extbnsl.verify.document import ClaimedResult, Summary
+from extbnsl.verify.document import Summary
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family, Listed, class_key, first_of, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import ListCheck
 from extbnsl.verify.recount import family_source
-from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.steps import NO_CUTS, Pass, Wholes
+from extbnsl.verify.sums import UNIFORM, cost_table, log_weight
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
 ADDED = 1e-6  # what a share may be off that was added up without a list
-# In a sum of the weights of all networks:
-MOST_VARIABLES = 14  # 114,688 families, and 4,782,969 steps: some seconds each
-# A sum for V has less than 2^|V| terms, none of them larger than what it comes to: so of all sums, one from the other,
-# errors grow by less than 2^(1 + ... + 14), which takes 32 digits.
-DIGITS = Context(prec=55, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[InvalidOperation, Overflow])
 
 
 @dataclass(frozen=True)
@@ -132,9 +117,7 @@ class _Looked:
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
-        """What all families cost; raises TooMuch if the variables are too many for that."""
-        if len(self.listed.claim.variables) > MOST_VARIABLES:
-            raise TooMuch(f"it has more than {MOST_VARIABLES} variables")
+        """What all families cost; raises TooMuch if they are too many for that."""
         return cost_table(self.listed.problem, self.listed.claim, self.listed.demands, self.workers)
 
     @property
@@ -272,7 +255,7 @@ def _findings_of_all(looked: _Looked) -> Iterator[str]:
     weights = [listed.weight]
     if summary.tallied or summary.asked.classes:
         weights = [tally.weight for tally in looked.tallies if tally.weight > 0.0]
-    in_all = log_weight(looked.table, looked.workers)
+    in_all = log_weight(looked.table, UNIFORM, looked.workers)
     shares = [min(1.0, math.exp(math.log(weight) - listed.costs[0] - in_all)) for weight in weights]
     claimed = summary.count.of_all
     if claimed is not None and not any(abs(share - claimed) <= ROUNDED * share for share in shares):
@@ -280,65 +263,3 @@ def _findings_of_all(looked: _Looked) -> Iterator[str]:
             f"The networks that were found are said to have {claimed!r} of the weight of all networks there are, but "
             f"they have {shares[-1]!r}."
         )
-
-
-def cost_table(
-    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers
-) -> NDArray[np.float64]:
-    """What all families cost that are as demanded, of at most MOST_VARIABLES. Raises Stopped."""
-    n = len(problem.names)
-    table = np.full((n, 1 << n), np.inf)
-    for child in range(n):
-        must, optional = demands.must[child], sorted(demands.may[child] - demands.must[child])
-        for size in range(min(demands.most[child] - len(must), len(optional)) + 1):
-            workers.check()
-            for some in itertools.combinations(optional, size):
-                own = tuple(sorted((*must, *some)))
-                try:
-                    cost = family_cost(problem, child, own, claim)
-                except VerificationError:  # scores do not list it
-                    continue
-                table[child, sum(1 << p for p in own)] = cost
-    return table
-
-
-def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
-    """The logarithm of the sum of the weights of all networks. Raises Stopped. O(3^n) products.
-
-    Let S be sinks of a network over V, which have their families in V - S. Networks with at least the sinks S weigh as
-    much as all over V - S times the product of what the members of S may have there; and every network has a sink.
-    """
-    n = len(table)
-    with localcontext(DIGITS):
-        inside = _inside(np.array([[_weight(cost) for cost in own] for own in table.tolist()], object))
-        weights = [Decimal(0)] * (1 << n)
-        weights[0] = Decimal(1)
-        for before in range((1 << n) - 1):
-            if before & 63 == 0:
-                workers.check()
-            terms = [(before, -weights[before])]
-            for x in range(n):
-                if not before >> x & 1:
-                    own = inside[x][before]
-                    terms += [(varset | 1 << x, -(weight * own)) for varset, weight in terms]
-            for varset, weight in itertools.islice(terms, 1, None):
-                weights[varset] += weight
-        return float(weights[-1].ln())
-
-
-def _inside(weights: NDArray[Any]) -> list[list[Decimal]]:
-    """For each child and set the sum over its families with parents in the set."""
-    for bit in range(len(weights)):
-        pairs = weights.reshape(-1, 2, 1 << bit)
-        pairs[:, 1] += pairs[:, 0]
-    found: list[list[Decimal]] = weights.tolist()
-    return found
-
-
-def _weight(cost: float) -> Decimal:
-    """exp(-cost), to the precision of a float."""
-    if cost == math.inf:
-        return Decimal(0)
-    power = -cost / math.log(10.0)
-    whole = math.floor(power)
-    return Decimal(10.0 ** (power - whole)).scaleb(whole)

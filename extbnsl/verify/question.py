@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from extbnsl.core.claims import ALIASES
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.verify.document import Asked, ClaimedResult, Networks, Thing, read_asked, value_of
+from extbnsl.verify.document import Asked, ClaimedResult, Networks, Share, Thing, Word, read_asked, value_of
 
 SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.
@@ -23,7 +23,7 @@ EVERY = "data-options"  # all of these together
 KEYS = (
     *(*OUTCOME, "score", "ess", "penalty", "gamma", "parent-cost", "max-parents", "knowledge"),
     *("variables", "records", "weights", "digest"),
-    *("k", "within-factor", "classes", "resamples", EVERY, *DATA_PARTS),
+    *("k", "within-factor", "classes", "resamples", "prior", "within", EVERY, *DATA_PARTS),
 )
 
 # What a result claims and a check may leave as it is, as people are told. Of the network:
@@ -32,6 +32,8 @@ ORDER = "that no network of its order costs less"
 BOUND = "the lower bound"
 DATA = "that these are the data of the run, since the result has no digest"
 RESAMPLES = "what the resamples say, how often they have each arc"
+PROBABILITIES = "the sum over all networks, and how likely arcs are"
+DRAWN = "that networks were drawn from all, and what share of them has a feature"
 # Of a list of networks:
 MISSING = "that no network that is not listed costs less than the last one"
 COUNT = "how many networks there are"
@@ -57,6 +59,8 @@ class Question:
     data_options: Mapping[str, Any]  # of reading the data
     asked: Asked | None = None  # which list, None if it is of one network
     resamples: int | None = None  # how many were asked for, None if none were
+    prior: str | None = None  # of a sum over all networks, None if there is none
+    within: float | None = None  # how wide its intervals may be
 
     def parts(self) -> dict[str, Any]:
         """The value of each of KEYS, None for what there is not."""
@@ -79,6 +83,8 @@ class Question:
             "within-factor": asked and asked.within_factor,
             "classes": (asked and asked.classes) or None,
             "resamples": self.resamples,
+            "prior": self.prior,
+            "within": self.within,
             EVERY: dict(self.data_options) or None,
         }
         return own | {key: self.data_options.get(key.replace("-", "_")) for key in DATA_PARTS}
@@ -94,7 +100,11 @@ def question_of(
         bootstrap = value_of(document, "bootstrap", Thing)
         resamples = value_of(bootstrap, "resamples", Annotated[Networks, "a number of resamples"])
     asked = read_asked(document) if "count" in document else None
-    return Question(claim, records, data_options, asked, resamples)
+    prior = within = None
+    if "posterior" in document:
+        posterior = value_of(document, "posterior", Thing)
+        prior, within = value_of(posterior, "prior", Word), value_of(posterior, "within", Share)
+    return Question(claim, records, data_options, asked, resamples, prior, within)
 
 
 def unmet(question: Question, demanded: Mapping[str, Any], of_data: Knowledge = NOTHING) -> Iterator[str]:

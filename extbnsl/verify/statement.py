@@ -25,6 +25,7 @@ from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import SOLVER_ERROR, FamilySource
 from extbnsl.verify.others import Others, check_others
 from extbnsl.verify.passes import cuts_of
+from extbnsl.verify.posterior import PosteriorCheck, check_posterior
 from extbnsl.verify.question import BOUND, DATA, OPTIMALITY, ORDER, RESAMPLES, Question, Unchecked, question_of, unmet
 from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
 from extbnsl.verify.recount import Optimality, check_component, count_below, family_source
@@ -45,6 +46,7 @@ class Statement:
     order: Optimality | None = None  # and of the claim about the order
     optimality: Optimality | None = None  # and of the certificate
     others: Others | None = None  # and of what is said of networks that are not listed
+    posterior: PosteriorCheck | None = None  # and of what is said of all networks
     unchecked: tuple[Unchecked, ...] = ()  # all that is claimed and was not checked
 
     @property
@@ -98,6 +100,9 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
     if stated.holds and stated.listed is not None:
         others = check_others(stated.listed, document, workers, observer)  # last, as it may take all the time there is
         stated = replace(stated, others=others, findings=others.findings)
+    if stated.holds and "posterior" in document:
+        posterior = check_posterior(document, claim, problem, workers)
+        stated = replace(stated, posterior=posterior, findings=posterior.findings)
     return replace(stated, unchecked=tuple(_unchecked(stated))) if stated.holds else stated
 
 
@@ -125,6 +130,8 @@ def _unchecked(stated: Statement) -> Iterable[Unchecked]:
         yield Unchecked(BOUND)
     if stated.others is not None:
         yield from stated.others.unchecked
+    if stated.posterior is not None:
+        yield from stated.posterior.unchecked
     if stated.question.resamples is not None:
         yield Unchecked(RESAMPLES)
 

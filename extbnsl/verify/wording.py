@@ -45,7 +45,7 @@ ENDS = {
 # Parts of a question, in the order in which they are told.
 OF_NETWORKS = (
     *("score", "ess", "penalty", "gamma", "parent-cost", "max-parents", "knowledge"),
-    *("variables", "records", "weights", "data-options", "digest", "resamples"),
+    *("variables", "records", "weights", "data-options", "digest", "resamples", "prior", "within"),
 )
 OF_LISTS = ("k", "within-factor", "classes")
 
@@ -175,6 +175,8 @@ def _recomputed(stated: Statement, source: str) -> Iterator[str]:
     yield f"the cost: {stated.cost:.6f} nats, from {source}"
     if stated.bounded:
         yield "the lower bound: no network costs less, since no variable does, even if all others explain it"
+    if stated.posterior is not None and stated.posterior.checked:
+        yield "the sum over all networks, each family scored again, and how likely arcs are"
     if stated.listed is None or stated.listed.summary is None:
         return
     summary, number = stated.listed.summary, stated.listed.summary.count.listed

@@ -86,7 +86,7 @@ def test_the_layout(capsys, provable):
     assert list(parts(out)) == [
         *("status", "cost", "network", "score", "ess", "penalty", "gamma", "parent-cost", "max-parents", "knowledge"),
         *("variables", "records", "weights"),
-        *("data-options", "digest", "resamples"),
+        *("data-options", "digest", "resamples", "prior", "within"),
     ]
     told = {"status": "optimal", "cost": f"{cost!r} nats, minimised", "score": "mdl", "records": "60", "variables": "3"}
     assert parts(out) | told == parts(out)

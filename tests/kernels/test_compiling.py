@@ -178,6 +178,18 @@ def test_borrowed_arrays_are_read_and_written_and_stay_their_callers(order):
     assert [own() for own in gone] == [None] * 4
 
 
+def test_kernels_that_borrow_have_no_comprehension():
+    """The compiler would drop what they write to what they do not read again."""
+    inlined, borrowing = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda), 0
+    for path in sorted(Path(extbnsl.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            inside = list(ast.walk(node)) if isinstance(node, ast.FunctionDef) else []
+            if any(isinstance(one, ast.Call) and getattr(one.func, "id", "") == "borrowed" for one in inside):
+                borrowing += 1
+                assert not any(isinstance(one, inlined) for one in inside), f"{path}: {node.name}"
+    assert borrowing > 20
+
+
 def borrowed_names(function):
     """What a kernel borrows, and all names that it gives to what it takes out of that."""
     names = set()

@@ -22,7 +22,8 @@ def drawn(monkeypatch):
         asked.append((network, strengths, shares, knowledge))
         return "<svg><title>drawn</title></svg>"
 
-    fake = types.SimpleNamespace(network_svg=network_svg, OF_FOUND="of those found", OF_RESAMPLES="of resamples")
+    shares = {"OF_FOUND": "of those found", "OF_RESAMPLES": "of resamples", "OF_ALL": "of all"}
+    fake = types.SimpleNamespace(network_svg=network_svg, **shares)
     monkeypatch.setitem(sys.modules, "extbnsl.drawing.network", fake)
     return asked
 

@@ -19,7 +19,7 @@ from extbnsl.files.manifest import RunState, read_manifest
 from extbnsl.files.names import LOGS, MANIFEST, MARK, STATUS
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.proof.standing import read_standing
+from extbnsl.proof.standing import Standing, read_standing
 from extbnsl.run import directory
 
 FOREIGN = ["mine.h5", "bounds-3.h5", ".notes.txt.123.tmp", "layers/mine.h5", "runs/9.h5", "scores.h5.bak"]
@@ -198,7 +198,7 @@ def with_tree(**changes):
 def test_a_state_that_a_run_may_write_is_believed(path, changes):
     """Those that are refused below differ from these by what is named there."""
     committed(path, **changes)
-    assert read_standing(read_manifest(path), path, Shelf(1 << 20, Store(path, 0)), 2).parts
+    assert read_standing(read_manifest(path), path, Shelf(1 << 20, Store(path, 0)), 2, Standing).parts
 
 
 @pytest.mark.parametrize(

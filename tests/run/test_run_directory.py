@@ -327,7 +327,8 @@ def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, failing):
 
 def outputs(document, network, dataset):
     """The files of a result of which nothing else is known."""
-    return Result.files(types.SimpleNamespace(network=network, dataset=dataset, claim=Claim()), document)
+    told = types.SimpleNamespace(network=network, dataset=dataset, claim=Claim(), posterior=None)
+    return Result.files(told, document)
 
 
 DOCUMENT = {"score": "mdl", "cost": 1.5, "lower_bound": float("-inf"), "nodes": np.int64(3)}

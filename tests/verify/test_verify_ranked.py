@@ -131,7 +131,7 @@ def test_true_results_of_local_scores_hold(scope):
 
 def beyond(sizes, variables=0):
     """Let no network be looked for that is not listed, as of many variables."""
-    sizes({"others.MOST_VARIABLES": variables, "complete.LARGEST": 0})
+    sizes({"sums.MOST_VARIABLES": variables, "complete.LARGEST": 0})
 
 
 def left(document, problem):

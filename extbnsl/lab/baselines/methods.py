@@ -11,6 +11,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
 from extbnsl.kbest.scope import Scope
 from extbnsl.parents.ordered.methods import SUZUKI, OrderMethods
+from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.proof.methods import LOWER_BOUND, SEED, Methods
 from extbnsl.solver.methods import BFBNB, ApproximateMethods, Resamples
 
@@ -87,6 +88,8 @@ def finder(methods: Options, scope: Any = None) -> Callable[..., Any]:
     compared = isinstance(methods, BaselineMethods)
     if isinstance(scope, Resamples):
         home, name = "solver.bootstrap", "bootstrap_network"
+    elif isinstance(scope, PosteriorScope):
+        home, name = "solver.posterior", "posterior_over_all"
     elif isinstance(scope, Scope):
         home, name = ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
     elif isinstance(methods, OrderMethods):

@@ -21,7 +21,8 @@ from extbnsl.data.encode import Made, Make
 from extbnsl.data.given import PART, Given, as_they_were, given
 from extbnsl.data.values import kind_of
 from extbnsl.networks import conditional, degenerate, gaussian
-from extbnsl.networks.conditional import Answer, Conditionals, conditionals
+from extbnsl.networks.answer import Answer
+from extbnsl.networks.conditional import Conditionals, conditionals
 from extbnsl.networks.gaussian import Regression, conditioned, log_densities, regressions
 from extbnsl.networks.inference import Tables, log_evidence, log_likelihoods_observed, marginals
 from extbnsl.networks.network import Network, relevant, where_set

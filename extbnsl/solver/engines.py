@@ -1,0 +1,110 @@
+"""What sums over all networks, or all orders, and what a state of it is."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.errors import BudgetError
+from extbnsl.parents.exhaustive.state import Means
+from extbnsl.posteriors import orders
+from extbnsl.posteriors.layered_samples import sample_in_layers
+from extbnsl.posteriors.layers import LayeredSum, Limits, nodes_in, sum_in_layers
+from extbnsl.posteriors.lists import charged
+from extbnsl.posteriors.network_samples import draw_networks
+from extbnsl.posteriors.networks import NetworkSums, sum_over_networks
+from extbnsl.posteriors.order_samples import sample_orders
+from extbnsl.posteriors.orders import OrderSums, sum_over_orders
+from extbnsl.posteriors.scope import MOST_WHOLE, ORDER, PosteriorScope
+from extbnsl.scores.local import LocalScores
+
+MOST_IN_LAYERS = 64
+CHARGED_SHARE, LAYERS_SHARE = 0.25, 0.7  # of the width that is allowed: for families that are charged, and for layers
+
+
+class State(Protocol):
+    """How far an engine is; immutable, made of numbers, arrays and tuples of these.
+
+    engine: of KINDS.
+    log_weight: the logarithm of what is summed.
+    ignored: what networks that were not summed weigh at most, of what was.
+    error: what rounding may have changed a probability by at most.
+    families: of each child the probability of each of its families among what is summed.
+    answers: whether these tell of all networks, though there may be more to do.
+    """
+
+    @property
+    def engine(self) -> str: ...
+    @property
+    def log_weight(self) -> float: ...
+    @property
+    def ignored(self) -> float: ...
+    @property
+    def error(self) -> float: ...
+    @property
+    def families(self) -> tuple[NDArray[np.float64], ...]: ...
+    @property
+    def answers(self) -> bool: ...
+
+
+KINDS: dict[str, Any] = {kind.engine: kind for kind in (NetworkSums, OrderSums, LayeredSum)}
+
+
+Draw = Callable[[Any, int, range], NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What sums over networks with these families.
+
+    scores: the families that it goes over.
+    lost: what those that it does not go over weigh at most, of these.
+    states: its states, given the one to go on from, if there is one; the last one has all of it.
+    draw: given the last state, a seed and numbers, some networks of a sequence of independent draws: (k, n), the row of
+    each child's family in `scores`. Draw number i depends on the seed and on i alone. Raises Stopped.
+    """
+
+    scores: LocalScores
+    lost: float
+    states: Callable[[Any], Iterator[State]]
+    draw: Draw
+
+
+def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, begun: State | None) -> Engine:
+    """The engine for all networks with these families, by the prior of the scope; that of `begun`, if that is given.
+
+    By orders all sets of variables where memory and disk have room for them, or else layers of those that matter.
+    Raises Stopped, and BudgetError where there is none.
+    """
+    if scope.prior != ORDER:
+        return Engine(
+            scores,
+            0.0,
+            partial(sum_over_networks, scores, means),
+            lambda sums, seed, numbers: draw_networks(scores, sums, means.workers, seed, numbers),
+        )
+    n = scores.variables
+    fits = n <= MOST_WHOLE and means.shelf.fits(orders.bytes_needed(n))
+    if fits if begun is None else begun.engine == OrderSums.engine:
+        return Engine(
+            scores,
+            0.0,
+            partial(sum_over_orders, scores, means),
+            lambda sums, seed, numbers: sample_orders(scores, sums, means, seed, numbers.start, len(numbers)).rows,
+        )
+    if n > MOST_IN_LAYERS:
+        raise BudgetError(
+            f"Sums over orders take at most {MOST_IN_LAYERS} variables, not {n:,}: leave some out, or take resamples."
+        )
+    lost = CHARGED_SHARE * scope.within
+    fewer = charged(scores, lost, means.workers)
+    limits = Limits(LAYERS_SHARE * scope.within, nodes_in(means.shelf.memory))
+    return Engine(
+        fewer,
+        lost,
+        partial(sum_in_layers, fewer, means, limits),
+        lambda sums, seed, numbers: sample_in_layers(fewer, sums, means, limits, seed, numbers)[1],
+    )

@@ -1,0 +1,199 @@
+"""What a result says of all networks: the sum over them, and how likely arcs are. It is summed again, by a program of
+its own; what takes more than that has, or a sample of networks says, is left as it is, and told."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.errors import InputError
+from extbnsl.data import Data
+from extbnsl.kernels.varsets import members
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.certificate import TooMuch
+from extbnsl.verify.demands import demands_on
+from extbnsl.verify.document import (
+    ClaimedResult,
+    Number,
+    Share,
+    Thing,
+    Things,
+    Truth,
+    Word,
+    read_fields,
+    value_of,
+    whole_from,
+)
+from extbnsl.verify.listed import first_of
+from extbnsl.verify.question import DRAWN, PROBABILITIES, Unchecked
+from extbnsl.verify.sums import ORDER, UNIFORM, Summed, cost_table, summed
+
+ROUNDED = 1e-7  # what a probability may be off, and a logarithm relatively, for rounding
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A probability, and between which values it is said to lie."""
+
+    probability: Share
+    at_least: Share
+    at_most: Share
+
+    def holds(self, own: float) -> bool:
+        """Whether a probability lies in the interval."""
+        return self.at_least - ROUNDED <= own <= self.at_most + ROUNDED
+
+    def is_within(self, width: float) -> bool:
+        """Whether it lies in its own interval, and that is no wider."""
+        return self.holds(self.probability) and self.at_most - self.at_least <= width + ROUNDED
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is said of an arc, and of an arc in either direction."""
+
+    arc: Chance
+    either: Chance
+
+
+@dataclass(frozen=True)
+class ClaimedPosterior:
+    """What a result says of all networks."""
+
+    prior: Word
+    within: Share
+    reached: Truth
+    log_weight: Annotated[tuple[Number, Number], "two numbers"]
+    ignored: Annotated[Annotated[float, lambda value: value >= 0], "a number from 0 on"]
+    sampled: Annotated[Any, whole_from(0), "a whole number"]
+    arcs: Mapping[tuple[int, int], Pair]
+    network: Chance | None
+
+    @property
+    def width(self) -> float:
+        """How wide intervals are, but for rounding."""
+        return self.ignored / (1.0 + self.ignored)
+
+
+@dataclass(frozen=True)
+class PosteriorCheck:
+    """What became of what a result says of all networks.
+
+    findings: a sentence for each claim that does not hold.
+    unchecked: the claims that nobody checked.
+    checked: whether the probabilities were.
+    """
+
+    findings: tuple[str, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
+    checked: bool = False
+
+
+def check_posterior(
+    document: Mapping[str, Any], claim: ClaimedResult, problem: Data | LocalScores, workers: Workers
+) -> PosteriorCheck:
+    """Check what a result of which `verify` finds that all else holds says of all networks.
+
+    Up to `sums.MOST_VARIABLES` all families are scored again, and summed. Raises InputError, with one sentence that
+    names the key, if it lacks a key or has one of another type.
+    """
+    told = read_posterior(document, claim.variables)
+    if findings := tuple(_form_findings(told, claim)):
+        return PosteriorCheck(findings)
+    left = (Unchecked(DRAWN),) if told.sampled else ()
+    try:
+        demands = demands_on(problem, claim.max_parents, claim.knowledge)
+        found = summed(cost_table(problem, claim, demands, workers), told.prior, workers)
+    except (Stopped, TooMuch) as stop:
+        return PosteriorCheck(unchecked=(Unchecked(PROBABILITIES, str(stop)), *left))
+    return PosteriorCheck(first_of(_sum_findings(told, claim, found), "probabilities"), left, checked=True)
+
+
+def read_posterior(document: Mapping[str, Any], names: tuple[str, ...]) -> ClaimedPosterior:
+    """What a document says of all networks; raises InputError as `check_posterior`."""
+    own = value_of(document, "posterior", Thing)
+    arcs = _read_arcs(value_of(own, "arcs", Things), names)
+    network = None if own.get("network") is None else read_fields(Chance, own["network"])
+    found = read_fields(ClaimedPosterior, own, arcs=arcs, network=network)
+    if found.prior not in (UNIFORM, ORDER):
+        raise InputError(f"The 'prior' of the result is {found.prior!r}, which is none: give the result.json of a run.")
+    return found
+
+
+def _read_arcs(rows: list[Any], names: tuple[str, ...]) -> dict[tuple[int, int], Pair]:
+    """What is said of arcs, by (parent, child)."""
+    index, arcs = {name: x for x, name in enumerate(names)}, dict[tuple[int, int], Pair]()
+    for row in rows:
+        parent, child = (row.get("from"), row.get("to")) if isinstance(row, dict) else (None, None)
+        if not (isinstance(parent, str) and isinstance(child, str) and {parent, child} <= index.keys()):
+            raise InputError(f"The posterior of the result has {parent!r} and {child!r}, which are no two variables.")
+        if parent == child or (index[parent], index[child]) in arcs:
+            raise InputError(f"The posterior of the result has the arc from {parent!r} to {child!r} twice, or a loop.")
+        of_pair = {
+            "probability": row.get("either"),
+            **{key: row.get(f"either_{key}") for key in ("at_least", "at_most")},
+        }
+        arcs[index[parent], index[child]] = Pair(read_fields(Chance, row), read_fields(Chance, of_pair))
+    return arcs
+
+
+def _form_findings(told: ClaimedPosterior, claim: ClaimedResult) -> Iterator[str]:
+    """Sentences about what does not go together in what is said."""
+    low, high = told.log_weight
+    if not abs(high - low - math.log1p(told.ignored)) <= ROUNDED * max(1.0, abs(low)):
+        yield f"The log weight is said to lie between {low!r} and {high!r}, but {told.ignored!r} is ignored."
+    if told.reached != (told.width <= told.within):
+        negation = "" if told.reached else "not "
+        yield f"Intervals of {told.width!r} are said {negation}to be within {told.within!r}."
+    if claim.status == OPTIMAL and not told.reached:
+        yield "The status is 'optimal', but intervals are wider than was asked for."
+    own = [chance for pair in told.arcs.values() for chance in (pair.arc, pair.either)]
+    if not all(chance.is_within(told.width) for chance in own):
+        yield f"A probability, or its interval, does not go with {told.ignored!r} ignored."
+
+
+def _sum_findings(told: ClaimedPosterior, claim: ClaimedResult, found: Summed) -> Iterator[str]:
+    """Sentences about what the sum over all networks says otherwise."""
+    low, high = told.log_weight
+    near = ROUNDED * max(1.0, abs(found.log_weight))
+    if not low - near <= found.log_weight <= high + near:
+        yield f"The log weight of all is {found.log_weight!r}, which is not between {low!r} and {high!r}."
+    arcs, nothing = _arcs_of(found), Chance(0.0, 0.0, told.width)
+    for parent, child in (arc for arc in np.ndindex(*arcs.shape) if arc[0] != arc[1]):
+        pair = told.arcs.get((parent, child), Pair(nothing, Chance(0.0, 0.0, 1.0)))
+        own, either = float(arcs[parent, child]), float(arcs[parent, child] + arcs[child, parent])
+        names = f"from {claim.variables[parent]!r} to {claim.variables[child]!r}"
+        if not pair.arc.holds(own):
+            yield f"The arc {names} has the probability {own!r}, which is not within what the result says."
+        elif not pair.either.holds(either):
+            yield f"The arc {names}, or back, has the probability {either!r}, which is not within what the result says."
+    if told.network is not None:
+        orders = 1 if told.prior == UNIFORM else _orders_of(claim)
+        own = math.exp(math.log(orders) - claim.cost - found.log_weight)
+        if not told.network.holds(own):
+            yield f"The network has the probability {own!r}, which is not within what the result says."
+
+
+def _orders_of(claim: ClaimedResult) -> int:
+    """How many orders the network keeps to."""
+    index = {name: x for x, name in enumerate(claim.variables)}
+    above = [sum(1 << index[p] for p in claim.parents[name]) for name in claim.variables]
+
+    @cache
+    def orders(left: int) -> int:
+        last = [x for x in index.values() if left >> x & 1 and not any(above[y] >> x & 1 for y in members(left))]
+        return sum(orders(left ^ 1 << x) for x in last) if left else 1
+
+    return orders((1 << len(above)) - 1)
+
+
+def _arcs_of(found: Summed) -> NDArray[np.float64]:
+    """The probability of each arc, parent by child: (n, n)."""
+    n, sets = len(found.families), np.arange(found.families.shape[1])
+    return np.array([found.families[:, sets >> parent & 1 == 1].sum(axis=1) for parent in range(n)])
