@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.groups import pair_weights
 from extbnsl.bounds.multipliers import UNIT, families_of
-from extbnsl.core.codec import Highest, Lowest, Whole
+from extbnsl.core.codec import Highest, Lowest, Misfit, Whole
 from extbnsl.core.events import StageAdvanced
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
@@ -153,11 +153,14 @@ def sum_in_layers(
     """Sum over all orders of at most 64 variables, so that what is ignored is at most `within` of what is kept, if that
     many nodes do for it; else as close to it as they allow.
 
-    Yields a state after each layer; goes on from `begun`, with the same results. Raises Stopped, and BudgetError if the
-    shelf has no room for the nodes. Results do not depend on the number of threads. Time: some dozen ns for each edge
-    from a kept node, there and back; memory: NODE_BYTES for each node that is kept.
+    Yields a state after each layer; goes on from `begun`, with the same results. Raises Stopped, BudgetError if the
+    shelf has no room for the nodes, and Misfit if `begun` is not of these scores. Results do not depend on the number
+    of threads. Time: some dozen ns for each edge from a kept node, there and back; memory: NODE_BYTES for each node
+    that is kept.
     """
     sums = _Sums(scores, means, limits)
+    if begun is not None:
+        sums.check(begun)
     state = begun or LayeredSum()
     while not state.done:
         state = sums.next_state(state)
@@ -184,6 +187,21 @@ class _Sums:
         self._bounds: tuple[NDArray[np.float64], Completions] | None = None
         order, _ = feasible_order(scores.parents)
         self._guarded = [sum(1 << x for x in order[:size]) for size in range(self._n + 1)]
+
+    def check(self, state: LayeredSum) -> None:
+        """Raise Misfit unless a state is of these scores: kernels take the arrays as they are."""
+        n, own = self._n, [costs.size for costs in self._families.costs]
+        shape = self._tables.weights.shape if 0 < state.reached <= n else (0, WORD)
+        fits = len(state.layers) <= n + 1 and state.reached <= n + 1
+        fits = fits and (not state.families or [shares.size for shares in state.families] == own)
+        if fits and state.turn >= 0:
+            members = sorted(x for group in state.groups for x in group)
+            fits = members == list(range(n)) and max(map(len, state.groups)) <= max(2, WIDEST)
+            fits = fits and state.multipliers.size == self._clusters.size and state.shares.shape == shape
+            fits = fits and all(_are_nodes(nodes, size, n) for size, nodes in enumerate(state.layers))
+            fits = fits and (len(state.layers) == n + 1 or state.reached > n)
+        if not fits or state.sample.varsets.size != state.sample.masses.size:
+            raise Misfit("sums")
 
     def _completions(self, state: LayeredSum) -> Completions:
         """The upper bounds of what follows a node, in the pass that is on."""
@@ -370,6 +388,14 @@ def _most_through(nodes: Nodes, complete: Nodes, total: tuple[float, int]) -> Sa
 def _joined(one: Sample, other: Sample) -> Sample:
     """Both."""
     return Sample(*(np.concatenate(columns) for columns in zip(one, other, strict=True)))
+
+
+def _are_nodes(nodes: Nodes, size: int, n: int) -> bool:
+    """Whether these can be the nodes of so many of n variables: ascending, at least one, each with its number."""
+    varsets = nodes.varsets
+    if not 0 < varsets.size == nodes.mantissas.size == nodes.exponents.size or int(varsets[-1]) >= 1 << n:
+        return False
+    return bool((varsets[1:] > varsets[:-1]).all() and (np.bitwise_count(varsets) == size).all())
 
 
 def _most_in(turn: int) -> int:

@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.codec import Whole
-from extbnsl.core.errors import BudgetError
+from extbnsl.core.codec import Misfit, Whole
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import StageAdvanced
 from extbnsl.core.figures import format_size
 from extbnsl.files.shelf import Shelf
@@ -90,6 +90,23 @@ class NetworkSums:
     masses: NDArray[np.float64]
     families: tuple[NDArray[np.float64], ...]
 
+    def check(self, scores: LocalScores, parts: "Sequence[Part]") -> None:
+        """Raise Misfit unless it is of these scores and components: kernels take the arrays as they are."""
+        begun = self.done + (self.blocks > 0)
+        sizes = [1 << part.size for part in parts[:begun]]
+        fits = (
+            begun <= len(parts) and len(self.logs) == self.done and len(self.errors) == len(self.completions) == begun
+        )
+        fits = fits and [[own.size for own in table] for table in self.completions] == [[s, s // LANES] for s in sizes]
+        fits = fits and [own.size for own in self.families] == [costs.size for costs in scores.costs]
+        left = 0
+        if fits and self.blocks:
+            blocks = 1 << _tops(parts[self.done].size)
+            fits = self.blocks < 2 * blocks
+            left = (2 * blocks - self.blocks) * sizes[-1] // blocks if self.blocks > blocks else 0
+        if not fits or self.masses.size != left:
+            raise Misfit("sums")
+
     @property
     def answers(self) -> bool:
         """Whether all components are done: no child of others has a probability yet."""
@@ -159,11 +176,14 @@ def sum_over_networks(scores: LocalScores, means: Means, begun: NetworkSums | No
     can be off. So the sum of q(U) sum |p(S)|, times that, is a bound, to first order.
 
     Goes on from `begun`, with the same result to the last bit. The observer hears of STAGE. Raises Stopped as the
-    workers do; BudgetError if a component has too many variables, or there is too little room.
+    workers do; InputError if a component has too many variables, BudgetError if there is too little room, and Misfit if
+    `begun` is not of these scores.
     """
     parts = parts_of(scores)
     for part in parts:
         _check(part, means.shelf)
+    if begun is not None:
+        begun.check(scores, parts)
     total, gone = sum(_steps(part.size) for part in parts), 0
     known = begun or NetworkSums(0, 0, (), (), (), np.zeros(0), tuple(np.zeros(own.size) for own in scores.costs))
     for number, part in enumerate(parts):
@@ -178,11 +198,11 @@ def sum_over_networks(scores: LocalScores, means: Means, begun: NetworkSums | No
 
 
 def _check(part: Part, shelf: Shelf) -> None:
-    """Raise BudgetError for a component that is too large."""
+    """Raise InputError for a component that is too large, and BudgetError if there is no room for it."""
     size = len(part.children)
     if part.size > MOST_VARIABLES:
         far = "" if size == part.size else ", or three fewer where their costs are hundreds of nats apart"
-        raise BudgetError(
+        raise InputError(
             f"{size} variables may lie on cycles together. Sums over all networks, each counted once, are for at most "
             f"{MOST_VARIABLES}{far}: give fewer, allow fewer arcs, or ask for the other prior."
         )

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.codec import Whole
+from extbnsl.core.codec import Misfit, Whole
 from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import StageAdvanced
 from extbnsl.core.figures import format_size
@@ -67,6 +67,13 @@ class OrderSums:
     error: float
     families: tuple[NDArray[np.float64], ...]
 
+    def check(self, scores: LocalScores, lattice: "Lattice") -> None:
+        """Raise Misfit unless it is of these scores: kernels take the arrays as they are."""
+        fits = self.done <= 2 * lattice.slabs and len(self.slabs) == min(self.done, lattice.slabs)
+        fits = fits and all(own.size == 1 << lattice.within for slab in self.slabs for own in slab)
+        if not fits or [own.size for own in self.families] != [costs.size for costs in scores.costs]:
+            raise Misfit("sums")
+
     @property
     def answers(self) -> bool:
         """Whether all is done: each slab twice."""
@@ -99,10 +106,13 @@ def sum_over_orders(scores: LocalScores, means: Means, begun: OrderSums | None =
     """The weight of all orders and the probability of each family; states, the last of which has all of it.
 
     Goes on from `begun`, with the same result to the last bit. Raises Stopped as the workers do; BudgetError if memory
-    and disk have too little room; InputError as `layout_of` does. O(n^2 2^n) additions of n variables that have or may
-    be parents, and for each family one for each varset of high members around its own.
+    and disk have too little room; InputError as `layout_of` does; Misfit if `begun` is not of these scores. O(n^2 2^n)
+    additions of n variables that have or may be parents, and for each family one for each varset of high members around
+    its own.
     """
     lattice = Lattice(layout_of(scores, BLOCK_POSITIONS), means)
+    if begun is not None:
+        begun.check(scores, lattice)
     state = begun or _beginning(scores, lattice)
     while state.done < 2 * lattice.slabs:
         state = _upwards(lattice, state) if state.done < lattice.slabs else _downwards(lattice, state)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.errors import BudgetError
+from extbnsl.core.errors import InputError
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.posteriors import orders
 from extbnsl.posteriors.layered_samples import sample_in_layers
@@ -77,7 +77,7 @@ def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, begun: 
     """The engine for all networks with these families, by the prior of the scope; that of `begun`, if that is given.
 
     By orders all sets of variables where memory and disk have room for them, or else layers of those that matter.
-    Raises Stopped, and BudgetError where there is none.
+    Raises Stopped, and InputError where there is none.
     """
     if scope.prior != ORDER:
         return Engine(
@@ -96,7 +96,7 @@ def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, begun: 
             lambda sums, seed, numbers: sample_orders(scores, sums, means, seed, numbers.start, len(numbers)).rows,
         )
     if n > MOST_IN_LAYERS:
-        raise BudgetError(
+        raise InputError(
             f"Sums over orders take at most {MOST_IN_LAYERS} variables, not {n:,}: leave some out, or take resamples."
         )
     lost = CHARGED_SHARE * scope.within

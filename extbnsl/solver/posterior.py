@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, tolerance
-from extbnsl.core.errors import BudgetError
+from extbnsl.core.codec import Misfit
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.core.figures import format_cost, in_full
 from extbnsl.data import Dataset
-from extbnsl.files.manifest import POSTERIOR
+from extbnsl.files.manifest import POSTERIOR, malformed
 from extbnsl.kbest.constants import with_constants
 from extbnsl.machine.workers import Stopped, StopSignal, chunks, never
 from extbnsl.parents.constraints import constraints_of
@@ -97,6 +98,9 @@ def _posterior(run: PosteriorRun, survivors: Survivors, features: Features) -> t
     except (BudgetError, MemoryError) as error:
         context.observer(Warned(str(error) or "There is no memory for sums over all networks; give it more."))
         return None, MEMORY_LIMIT
+    except InputError as error:  # which sums can be had only the families tell
+        context.observer(Warned(str(error)))
+        return None, NOT_PROVED
     state, scores = standing.sums, engine.scores
     if state is None or not state.answers:
         return None, stopped
@@ -111,7 +115,10 @@ def _posterior(run: PosteriorRun, survivors: Survivors, features: Features) -> t
 
 
 def _sum(run: PosteriorRun, engine: Engine) -> str | None:
-    """Let the standing have the last state of the engine; the reason if it had to stop before. Raises BudgetError."""
+    """Let the standing have the last state of the engine; the reason if it had to stop before.
+
+    Raises BudgetError, InputError, and RunDirectoryError if the sums that it is to go on from are of other families.
+    """
     context, standing = run.context, run.commits.standing
     with context.stages.stage("sums", _PRIORS[run.asked.scope.prior]) as summary:
         try:
@@ -120,6 +127,10 @@ def _sum(run: PosteriorRun, engine: Engine) -> str | None:
                 run.commits.commit_if_due()
         except Stopped as stop:
             return stop.reason
+        except Misfit:
+            folder = run.asked.place.run_folder
+            assert folder is not None, "they were read"
+            raise malformed(folder, "state.standing.stored") from None
         finally:
             if standing.sums is not None and standing.sums.answers:
                 summary.append(f"log weight {format_cost(standing.sums.log_weight, 6)}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.core.errors import InputError
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
 from extbnsl.kernels.varsets import members
 from extbnsl.machine.workers import Stopped, Workers
@@ -96,12 +97,16 @@ class PosteriorCheck:
 
 
 def check_posterior(
-    document: Mapping[str, Any], claim: ClaimedResult, problem: Data | LocalScores, workers: Workers
+    document: Mapping[str, Any],
+    claim: ClaimedResult,
+    problem: Data | LocalScores,
+    workers: Workers,
+    observer: Observer = ignore,
 ) -> PosteriorCheck:
     """Check what a result of which `verify` finds that all else holds says of all networks.
 
-    Up to `sums.MOST_VARIABLES` all families are scored again, and summed. Raises InputError, with one sentence that
-    names the key, if it lacks a key or has one of another type.
+    Up to `sums.MOST_VARIABLES` all families are scored again, and summed; the observer hears how far that is. Raises
+    InputError, with one sentence that names the key, if it lacks a key or has one of another type.
     """
     told = read_posterior(document, claim.variables)
     if findings := tuple(_form_findings(told, claim)):
@@ -109,7 +114,7 @@ def check_posterior(
     left = (Unchecked(DRAWN),) if told.sampled else ()
     try:
         demands = demands_on(problem, claim.max_parents, claim.knowledge)
-        found = summed(cost_table(problem, claim, demands, workers), told.prior, workers)
+        found = summed(cost_table(problem, claim, demands, workers, observer), told.prior, workers, observer)
     except (Stopped, TooMuch) as stop:
         return PosteriorCheck(unchecked=(Unchecked(PROBABILITIES, str(stop)), *left))
     return PosteriorCheck(first_of(_sum_findings(told, claim, found), "probabilities"), left, checked=True)

@@ -101,7 +101,7 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
         others = check_others(stated.listed, document, workers, observer)  # last, as it may take all the time there is
         stated = replace(stated, others=others, findings=others.findings)
     if stated.holds and "posterior" in document:
-        posterior = check_posterior(document, claim, problem, workers)
+        posterior = check_posterior(document, claim, problem, workers, observer)
         stated = replace(stated, posterior=posterior, findings=posterior.findings)
     return replace(stated, unchecked=tuple(_unchecked(stated))) if stated.holds else stated
 

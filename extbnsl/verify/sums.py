@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import VerificationError
+from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data
 from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import LocalScores
@@ -47,7 +48,7 @@ class Summed:
 
 
 def cost_table(
-    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers
+    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers, observer: Observer = ignore
 ) -> NDArray[np.float64]:
     """What all families cost that are as demanded. Raises Stopped, and TooMuch for more than MOST_VARIABLES or
     MOST_FAMILIES. Some ten microseconds for each family."""
@@ -64,6 +65,7 @@ def cost_table(
         raise TooMuch(f"it has more than {MOST_FAMILIES:,} families")
     table = np.full((n, 1 << n), np.inf)
     for child, size in ((x, size) for x in range(n) for size in sizes[x]):
+        observer(StageAdvanced("verify", child, n, "variables", detail="scoring all parent sets"))
         for number, some in enumerate(itertools.combinations(optional[child], size)):
             if number % LOOKED_AT == 0:
                 workers.check()
@@ -80,8 +82,9 @@ def log_weight(table: NDArray[np.float64], prior: str, workers: Workers) -> floa
     return float(_before(alphas, workers)[-1] if prior == ORDER else _after(alphas, workers)[0])
 
 
-def summed(table: NDArray[np.float64], prior: str, workers: Workers) -> Summed:
+def summed(table: NDArray[np.float64], prior: str, workers: Workers, observer: Observer = ignore) -> Summed:
     """The same, and the probability of each family; O(3^n) twice, and n^2 2^n for orders."""
+    observer(StageAdvanced("verify", 0, 0, "", detail="summing over all networks"))
     alphas = _alphas(table, workers)
     return _over_orders(table, alphas, workers) if prior == ORDER else _over_networks(table, alphas, workers)
 

@@ -132,7 +132,12 @@ def test_sums_that_are_no_sums_are_refused(dataset, scope, tmp_path):
 
     session(tmp_path, dataset, scope, observer=look, stop=lambda: INTERRUPTED if len(told) > 2 else None)
     stored = read_manifest(tmp_path).state.standing["stored"]
-    for change in ({"engine": "none"}, {"arrays": stored["arrays"][:1]}, {"state": {}}, {"state": 3}):
+    kept, arrays = stored["state"], stored["arrays"]
+    for change in (
+        *({"engine": "none"}, {"arrays": arrays[:1]}, {"state": {}}, {"state": 3}, {"arrays": arrays[::-1]}),
+        *({"state": {**kept, "done": 99}}, {"state": {**kept, "families": kept["families"][1:]}}),
+        *({"state": {**kept, name: own[1:]}} for name, own in kept.items() if name in ("slabs", "completions")),
+    ):
         forged(tmp_path, {**stored, **change})
         with pytest.raises(RunDirectoryError):
             session(tmp_path, dataset, scope)
