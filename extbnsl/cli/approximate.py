@@ -34,9 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="how long: 90 (seconds), 45m, 1h30m, 2d (default: %(default)s)",
     )
     options.add_options(parser, declared(ApproximateMethods))
-    options.add_shared(parser, "--run-dir")
-    parser.add_argument("--resume", action="store_true", help=options.GO_ON)
-    parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
+    options.add_run_dir(parser)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets), "disk", "time_limit")
     options.add_data(parser)

@@ -33,9 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     options.add_shared(parser, "data")
     options.add_options(parser, declared(Scope), k=f"{K}, or {MOST_LISTED:,} within a factor")
-    options.add_shared(parser, "--run-dir")
-    parser.add_argument("--resume", action="store_true", help=options.GO_ON)
-    parser.add_argument("--overwrite", action="store_true", help=options.REPLACE_RUN)
+    options.add_run_dir(parser)
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets))
     options.add_options(parser, declared(Place), "compress", scratch_dir="the run directory")

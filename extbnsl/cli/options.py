@@ -159,6 +159,13 @@ def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
         parser.add_argument(name, **SHARED[name])
 
 
+def add_run_dir(parser: argparse.ArgumentParser, replaced: str = REPLACE_RUN) -> None:
+    """Where a run is written, and what becomes of one that is there; replaced: what --overwrite does."""
+    add_shared(parser, "--run-dir")
+    parser.add_argument("--resume", action="store_true", help=GO_ON)
+    parser.add_argument("--overwrite", action="store_true", help=replaced)
+
+
 def add_output(parser: argparse.ArgumentParser, text: str, required: bool = False) -> None:
     """The file that a command writes, as the text says."""
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=required, help=text)

@@ -26,9 +26,8 @@ example:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    options.add_shared(parser, "data", "--run-dir")
-    parser.add_argument("--resume", action="store_true", help=options.GO_ON)
-    parser.add_argument("--overwrite", action="store_true", help=f"{options.REPLACE_RUN}, and the FILE of --plot")
+    options.add_shared(parser, "data")
+    options.add_run_dir(parser, replaced=f"{options.REPLACE_RUN}, and the FILE of --plot")
     options.add_claim(parser)
     options.add_options(parser, declared(Budgets))
     options.add_options(parser, declared(Place), scratch_dir="the run directory")

@@ -1,7 +1,7 @@
 """What is printed of a result, from the document that is in result.json."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from extbnsl.run.status import finished_result
 MOST_LISTED = 20  # variables whose parents are listed unasked
 WIDEST_NAME = 30  # columns for names of variables in a table
 RANKS = 10  # networks in a table
-PAIRS = 15  # arcs of resamples in a table
+PAIRS = 15  # arcs in a table of pairs
 WRAPPED = (facts.EMPTY, "networks", "shares", "classes", "arcs")  # facts that may take more than a line
 
 
@@ -87,17 +87,10 @@ def _resampled_lines(document: Mapping[str, Any]) -> Iterator[str]:
     without resamples, or before one is done."""
     if not has_resamples(document) or not document["bootstrap"]["arcs"]:
         return
-    likelier = document["bootstrap"]["arcs"][::2]
-    parents = document["parents"]
     yield f"{'strength':>8} {'direction':>9} {'compelled':>9} {'reversible':>10}   arc (* joined in the network)"
-    for one in likelier[:PAIRS]:
-        at, to = one["from"], one["to"]
-        mark = "*" if at in parents[to] or to in parents[at] else " "
-        shares = f"{one['strength']:8.3f} {one['direction']:9.3f} {one['compelled']:9.3f} {one['reversible']:10.3f}"
-        yield _row(f"{shares} {mark} ", f"{at} -> {to}")
-    if len(likelier) > PAIRS:
-        yield f"and {len(likelier) - PAIRS:,} that are weaker, in {ARC_FREQUENCIES}"
-    yield ""
+    shares = "{strength:8.3f} {direction:9.3f} {compelled:9.3f} {reversible:10.3f}"
+    likelier = document["bootstrap"]["arcs"][::2]
+    yield from _pairs(document["parents"], likelier, shares, f"that are weaker, in {ARC_FREQUENCIES}")
 
 
 def _summed_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -105,17 +98,23 @@ def _summed_lines(document: Mapping[str, Any]) -> Iterator[str]:
     are joined in the network. Nothing of a result that does not tell of all networks."""
     if not facts.has_posterior(document):
         return
-    arcs, parents, pairs = document["posterior"]["arcs"], document["parents"], dict[frozenset[str], Any]()
+    arcs, pairs = document["posterior"]["arcs"], dict[frozenset[str], Any]()
     for one in sorted(arcs, key=lambda one: (-one["either"], -one["probability"])):
         pairs.setdefault(frozenset((one["from"], one["to"])), one)
     yield f"{'joined':>8} {'this way':>9} {'at least':>9} {'at most':>9}   arc (* joined in the network)"
-    for one in list(pairs.values())[:PAIRS]:
+    cells = "{either:8.4f} {probability:9.4f} {at_least:9.4f} {at_most:9.4f}"
+    yield from _pairs(document["parents"], [*pairs.values()], cells, f"that are less likely, in {POSTERIOR_ARCS}")
+
+
+def _pairs(parents: Mapping[str, Any], likelier: Sequence[Mapping[str, Any]], cells: str, others: str) -> Iterator[str]:
+    """The first of some arcs, each with its cells, a format; * for pairs that are joined in the network; and how many
+    others there are."""
+    for one in likelier[:PAIRS]:
         at, to = one["from"], one["to"]
         mark = "*" if at in parents[to] or to in parents[at] else " "
-        own = f"{one['either']:8.4f} {one['probability']:9.4f} {one['at_least']:9.4f} {one['at_most']:9.4f}"
-        yield _row(f"{own} {mark} ", f"{at} -> {to}")
-    if len(pairs) > PAIRS:
-        yield f"and {len(pairs) - PAIRS:,} that are less likely, in {POSTERIOR_ARCS}"
+        yield _row(f"{cells.format(**one)} {mark} ", f"{at} -> {to}")
+    if len(likelier) > PAIRS:
+        yield f"and {len(likelier) - PAIRS:,} {others}"
     yield ""
 
 

@@ -114,6 +114,15 @@ def _tails(weights: NDArray[np.float64], exponents: NDArray[np.int32]) -> tuple[
 
 
 @inlined
+def _inside(bits, word, width, varset, size):
+    """The families of a word that lie inside a varset of so many bytes, a bit each; word: where its bits begin."""
+    left = ~u64(0)
+    for b in range(u64(size)):
+        left &= bits[word + ((b << u64(8)) + ((varset >> (b << u64(3))) & u64(255))) * width]
+    return left
+
+
+@inlined
 def _is_over(total, exponent, word, tables):
     """Whether what follows a word is at most the share `cut` of the sum so far."""
     behind = exponent - tables.tail_exponents[word]
@@ -144,9 +153,7 @@ def sums_inside(child, varsets, tables, above, totals, exponents):
         total = 0.0
         exponent = np.int32(LOWEST)
         for word in range(width):
-            left = ~u64(0)
-            for b in range(u64(tables.bytes)):
-                left &= bits[start + ((b << u64(8)) + ((varset >> (b << u64(3))) & u64(255))) * width + word]
+            left = _inside(bits, start + word, width, varset, tables.bytes)
             if not left:
                 continue
             here = first + np.int64(word)
@@ -179,9 +186,7 @@ def share_out(child, varset, total, exponent, share, tables, shares):
     so_far = 0.0
     level = np.int32(LOWEST)
     for word in range(width):
-        left = ~u64(0)
-        for b in range(u64(tables.bytes)):
-            left &= bits[start + ((b << u64(8)) + ((varset >> (b << u64(3))) & u64(255))) * width + word]
+        left = _inside(bits, start + word, width, varset, tables.bytes)
         if not left:
             continue
         here = first + np.int64(word)

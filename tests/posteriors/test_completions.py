@@ -8,7 +8,7 @@ from cases import scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import sized
-from test_sums_in_layers import by_varsets, log_sum, problems, sparse_scores
+from summing import by_varsets, log_sum, problems, sparse_scores
 
 from extbnsl.bounds.multipliers import UNIT
 from extbnsl.machine.workers import Workers

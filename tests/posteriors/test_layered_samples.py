@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import scores_of, shelf_of
 from patching import sized
-from test_sums_in_layers import last, log_sum, sparse_scores
+from summing import last, log_sum, sparse_scores
 
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Stopped, Workers

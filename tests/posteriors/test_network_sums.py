@@ -12,6 +12,7 @@ import pytest
 from cases import scores_of, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from summing import random_scores, summed
 
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.codec import decode, encode
@@ -33,37 +34,6 @@ def states_of(scores, threads=1, begun=None):
 
 def sums_of(scores, threads=1):
     return list(states_of(scores, threads))[-1]
-
-
-def random_scores(rng, n, scale, missing=0.3):
-    """Random costs, many of them equal; now and then a child lacks the empty set."""
-    while True:
-        table = np.round(rng.normal(size=(n, 1 << n)), int(rng.integers(0, 4))) * scale
-        families = [
-            [(v, float(table[x, v])) for v in range(1 << n) if not v >> x & 1 and (v == 0 or rng.random() > missing)]
-            for x in range(n)
-        ]
-        if n > 1 and rng.random() < 0.5:
-            x = int(rng.integers(n))
-            families[x] = families[x][1:] or families[x]
-        try:
-            return scores_of(families)
-        except InputError:  # no network without a cycle
-            continue
-
-
-def brute_force(scores):
-    """The logarithm of the weight of all networks, and the probability of each family."""
-    n = scores.variables
-    rows = [{int(v[0]): f for f, v in enumerate(own)} for own in scores.parents]
-    graphs = [g for g in naive.all_dags(n) if all(g[x] in rows[x] for x in range(n))]
-    logs = np.array([-math.fsum(scores.costs[x][rows[x][g[x]]] for x in range(n)) for g in graphs])
-    weights = np.exp(logs - logs.max())
-    families = [np.zeros(own.size) for own in scores.costs]
-    for graph, share in zip(graphs, weights / weights.sum(), strict=True):
-        for x in range(n):
-            families[x][rows[x][graph[x]]] += share
-    return logs.max() + math.log(weights.sum()), families
 
 
 WAYS = (  # how the work is divided: not at all, and in ever smaller parts; and without lanes
@@ -92,7 +62,7 @@ def divided(way):
 )
 def test_weight_and_families_are_those_of_all_networks(seed, n, scale, way):
     scores = random_scores(np.random.default_rng(seed), n, scale)
-    log_weight, families = brute_force(scores)
+    log_weight, families, _ = summed(scores, "uniform")
     with divided(way):
         found = sums_of(scores)
     assert found.log_weight == pytest.approx(log_weight, rel=1e-14, abs=1e-9)
@@ -112,7 +82,7 @@ def test_numbers_of_a_row_that_are_as_far_apart_as_they_may_be(seed, n, far):
             for x in range(n)
         ]
     )
-    log_weight, families = brute_force(scores)
+    log_weight, families, _ = summed(scores, "uniform")
     found = sums_of(scores)
     assert len(parts_of(scores)) == 1
     assert parts_of(scores)[0].size == n, "there is no company"
@@ -258,7 +228,7 @@ def test_networks_are_drawn_by_their_weight(scale, way):
     draws = 20_000
     with divided(way), Workers(1) as workers:
         rows = draw_networks(scores, sums_of(scores), workers, 1, range(draws))
-    log_weight, _ = brute_force(scores)
+    log_weight, *_ = summed(scores, "uniform")
     found = Counter(map(tuple, rows.tolist()))
     expected, seen = [], []
     for row in itertools.product(*(range(own.size) for own in scores.costs)):

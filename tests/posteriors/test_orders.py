@@ -10,6 +10,7 @@ from cases import scores_of, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patching import sized
+from summing import by_orders, by_varsets, random_scores
 
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import ignore
@@ -38,78 +39,6 @@ def sums_of(scores, threads=1, shelf=None):
 def samples_of(scores, sums, seed, first, count, threads=1):
     with Workers(threads) as workers:
         return sample_orders(scores, sums, Means(workers, shelf_of(), ignore), seed, first, count)
-
-
-def random_scores(rng, n, scale, missing=0.3, alone=0):
-    """Random costs, many of them equal; now and then a child lacks the empty set. The last ones are alone."""
-    inner = n - alone
-    while True:
-        table = np.round(rng.normal(size=(n, 1 << inner)), int(rng.integers(0, 4))) * scale
-        families = [
-            [
-                (v, float(table[x, v]))
-                for v in range(1 << inner)
-                if not v >> x & 1 and (v == 0 or (x < inner and rng.random() > missing))
-            ]
-            for x in range(n)
-        ]
-        if inner > 1 and rng.random() < 0.5:
-            x = int(rng.integers(inner))
-            families[x] = families[x][1:] or families[x]
-        try:
-            return scores_of(families)
-        except InputError:  # no network without a cycle
-            continue
-
-
-def log_sum(logs):
-    largest = max(logs, default=-math.inf)
-    return largest if largest == -math.inf else largest + math.log(math.fsum(math.exp(one - largest) for one in logs))
-
-
-def brute_force(scores):
-    """The logarithm of the weight of all orders, and the probability of each family."""
-    n = scores.variables
-    varsets = [[int(v[0]) for v in own] for own in scores.parents]
-    logs, chosen = [], [[[] for _ in own] for own in varsets]
-    for order in itertools.permutations(range(n)):
-        before, inside = 0, {}
-        for x in order:
-            inside[x] = [f for f, v in enumerate(varsets[x]) if not v & ~before]
-            before |= 1 << x
-        alphas = [log_sum([-scores.costs[x][f] for f in inside[x]]) for x in range(n)]
-        logs.append(math.fsum(alphas) if min(alphas) > -math.inf else -math.inf)
-        if logs[-1] > -math.inf:
-            for x in range(n):
-                for f in inside[x]:
-                    chosen[x][f].append(logs[-1] - alphas[x] - scores.costs[x][f])
-    total = log_sum(logs)
-    return total, [np.array([math.exp(log_sum(one) - total) for one in own]) for own in chosen]
-
-
-def by_varsets(scores):
-    """The same from all varsets, with logarithms."""
-    n = scores.variables
-    alphas = np.full((n, 1 << n), -np.inf)
-    for x in range(n):
-        alphas[x, scores.parents[x][:, 0].astype(int)] = -scores.costs[x]
-        for bit in range(n):
-            have = np.arange(1 << n) >> bit & 1 == 1
-            alphas[x, have] = np.logaddexp(alphas[x, have], alphas[x, ~have])
-    g, h = np.full(1 << n, -np.inf), np.full(1 << n, -np.inf)
-    g[0] = h[-1] = 0.0
-    for u in range(1, 1 << n):
-        g[u] = np.logaddexp.reduce([g[u ^ 1 << x] + alphas[x, u ^ 1 << x] for x in range(n) if u >> x & 1])
-    for u in range((1 << n) - 2, -1, -1):
-        h[u] = np.logaddexp.reduce([alphas[x, u] + h[u | 1 << x] for x in range(n) if not u >> x & 1])
-    families = []
-    for x in range(n):
-        flows = [(u, g[u] + h[u | 1 << x] - g[-1]) for u in range(1 << n) if not u >> x & 1]
-        rows = zip(scores.parents[x][:, 0].tolist(), scores.costs[x], strict=True)
-        families.append(
-            np.array([math.exp(log_sum([flow - cost for u, flow in flows if not v & ~u])) for v, cost in rows])
-        )
-    return float(g[-1]), families
 
 
 def in_decimals(scores):
@@ -161,14 +90,14 @@ def assert_same(one, other):
 @given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from(SCALES))
 def test_weight_and_families_are_those_of_all_orders(seed, n, scale):
     scores = random_scores(np.random.default_rng(seed), n, scale)
-    assert_is(sums_of(scores), *brute_force(scores))
+    assert_is(sums_of(scores), *by_orders(scores))
 
 
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 4), st.sampled_from(SCALES))
 def test_who_is_alone_comes_anywhere(seed, n, alone, scale):
     scores = random_scores(np.random.default_rng(seed), n, scale, alone=min(alone, n))
-    assert_is(sums_of(scores), *brute_force(scores))
+    assert_is(sums_of(scores), *by_orders(scores))
 
 
 @SETTINGS

@@ -1,6 +1,5 @@
 """Sums over layers of kept nodes, against sums over all orders: no exact value lies outside its interval."""
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -10,8 +9,8 @@ from cases import scores_of, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import sized
+from summing import by_orders, by_varsets, last, log_sum, problems, sparse_scores
 
-from extbnsl.core.errors import InputError
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.state import Means
@@ -23,63 +22,10 @@ SETTINGS = settings(max_examples=60, deadline=None)
 PLENTY = 1 << 20  # nodes
 
 
-def last(states):
-    """The last of some states."""
-    for state in states:
-        found = state
-    return found
-
-
-def summed(scores, within=1e-3, nodes=PLENTY, begun=None, threads=1):
+def sums_of(scores, within=1e-3, nodes=PLENTY, begun=None, threads=1):
     """The answer."""
     with Workers(threads) as workers:
         return last(sum_in_layers(scores, Means(workers, shelf_of(), ignore), Limits(within, nodes), begun))
-
-
-def log_sum(logs):
-    """The logarithm of a sum of numbers, from theirs."""
-    top = max(logs, default=-math.inf)
-    return top + math.log(math.fsum(math.exp(log - top) for log in logs)) if top > -math.inf else -math.inf
-
-
-def by_orders(scores):
-    """log Z, and of each child the probability of each family: order by order."""
-    n = scores.variables
-    total, found = [], [[[] for _ in own] for own in scores.costs]
-    for order in itertools.permutations(range(n)):
-        before, inside, log = 0, {}, 0.0
-        for x in order:
-            inside[x] = [j for j, own in enumerate(scores.parents[x][:, 0].tolist()) if not own & ~before]
-            log += log_sum([-float(scores.costs[x][j]) for j in inside[x]])
-            before |= 1 << x
-        if log == -math.inf:
-            continue
-        total.append(log)
-        for x, some in inside.items():
-            alpha = log_sum([-float(scores.costs[x][j]) for j in some])
-            for j in some:
-                found[x][j].append(log - alpha - float(scores.costs[x][j]))
-    log_z = log_sum(total)
-    return log_z, [[math.exp(log_sum(own) - log_z) for own in child] for child in found]
-
-
-def by_varsets(scores):
-    """The same, by a dynamic program over all varsets."""
-    n = scores.variables
-    families = [
-        list(zip(p[:, 0].tolist(), c.tolist(), strict=True)) for p, c in zip(scores.parents, scores.costs, strict=True)
-    ]
-    alpha = [[log_sum([-c for p, c in own if not p & ~u]) for u in range(1 << n)] for own in families]
-    g, h = [0.0] + [-math.inf] * (2**n - 1), [-math.inf] * (2**n - 1) + [0.0]
-    for u in range(1, 1 << n):
-        g[u] = log_sum([g[u ^ 1 << i] + alpha[i][u ^ 1 << i] for i in range(n) if u >> i & 1])
-    for u in reversed(range((1 << n) - 1)):
-        h[u] = log_sum([alpha[i][u] + h[u | 1 << i] for i in range(n) if not u >> i & 1])
-    found = []
-    for i, own in enumerate(families):
-        through = {u: g[u] + h[u | 1 << i] - g[-1] for u in range(1 << n) if not u >> i & 1}
-        found.append([math.exp(log_sum([log - c for u, log in through.items() if not p & ~u])) for p, c in own])
-    return g[-1], found
 
 
 def check_answer(scores, answer, exact):
@@ -96,29 +42,6 @@ def check_answer(scores, answer, exact):
         assert (np.array(real) <= (own * kept + ignored) * (1.0 + 10 * off) + 1e-12).all()
 
 
-@st.composite
-def problems(draw, most):
-    """Local scores of up to so many variables: some or all families, with ties, over ranges of any width, and some
-    children that must have parents."""
-    n = draw(st.integers(1, most))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    scale = draw(st.sampled_from([0.0, 1.0, 5.0, 100.0, 1e5]))
-    tied = draw(st.booleans())
-    families = []
-    for x in range(n):
-        sets = [
-            v for v in range(1 << n) if not v >> x & 1 and (v == 0 or rng.random() < draw(st.sampled_from([0.3, 1])))
-        ]
-        if len(sets) > 1 and rng.random() < 0.2:
-            sets = sets[1:]
-        costs = scale * rng.random(len(sets)) + rng.integers(-3, 3)
-        families.append(list(zip(sets, (np.round(costs) if tied else costs).tolist(), strict=True)))
-    try:
-        return scores_of(families)
-    except InputError:  # no network
-        return scores_of([[(0, 1.0), *(own for own in some if own[0])] for some in families])
-
-
 WITHIN = st.sampled_from([0.0, 1e-12, 1e-6, 1e-2, 0.5])
 
 
@@ -127,7 +50,7 @@ WITHIN = st.sampled_from([0.0, 1e-12, 1e-6, 1e-2, 0.5])
 def test_every_value_lies_in_its_interval(scores, within, nodes, first):
     """first: nodes of a layer in the first pass; with few, later passes know what may be dropped."""
     with sized(NODES_AT_FIRST=first):
-        answer = summed(scores, within, nodes)
+        answer = sums_of(scores, within, nodes)
     check_answer(scores, answer, by_orders(scores))
     if nodes == PLENTY and within >= 1e-6:
         assert answer.log_ignored - answer.log_weight <= math.log(within)
@@ -139,7 +62,7 @@ def test_every_value_lies_in_its_interval(scores, within, nodes, first):
 @given(problems(9), WITHIN, st.sampled_from([10, 100, PLENTY]))
 def test_every_value_lies_in_its_interval_of_more_variables(scores, within, nodes):
     with sized(NODES_AT_FIRST=8):
-        check_answer(scores, summed(scores, within, nodes), by_varsets(scores))
+        check_answer(scores, sums_of(scores, within, nodes), by_varsets(scores))
 
 
 def test_the_two_exact_sums_agree():
@@ -149,21 +72,10 @@ def test_the_two_exact_sums_agree():
     assert np.concatenate(one[1]) == pytest.approx(np.concatenate(other[1]), abs=1e-12)
 
 
-def sparse_scores(n, seed=0, most=3, spread=8.0):
-    """A problem whose posterior is concentrated: each variable gains by some parents, all in one order."""
-    rng = np.random.default_rng(seed)
-    families = []
-    for x in range(n):
-        some = [sum(1 << int(p) for p in rng.permutation(n)[:size] if p != x) for size in rng.integers(1, most + 1, 30)]
-        own = {0: 0.0, **{v: spread * float(rng.normal()) for v in some}}
-        families.append(list(own.items()))
-    return scores_of(families)
-
-
 def test_nodes_are_dropped_and_what_they_bring_is_bounded():
     scores = sparse_scores(10)
     with sized(NODES_AT_FIRST=16):
-        answer = summed(scores, 1e-3)
+        answer = sums_of(scores, 1e-3)
     check_answer(scores, answer, by_varsets(scores))
     assert answer.kept < 2**10 // 2
     assert answer.log_ignored - answer.log_weight <= math.log(1e-3)
@@ -173,7 +85,7 @@ def test_fewer_nodes_make_the_interval_wider_never_wrong():
     scores = sparse_scores(9, spread=2.0)
     exact, widths = by_varsets(scores), []
     for nodes in (1, 30, 100, 200, 512):
-        answer = summed(scores, 1e-6, nodes)
+        answer = sums_of(scores, 1e-6, nodes)
         check_answer(scores, answer, exact)
         assert answer.kept <= max(nodes, 10)
         widths.append(answer.log_ignored - answer.log_weight)
@@ -212,10 +124,10 @@ def test_threads_and_tasks_change_nothing():
     scores = sparse_scores(11, spread=3.0)
     with sized(NODES_AT_FIRST=40):
         with sized(TASK_EDGES=64, TASK_NODES=16):
-            one, three = summed(scores, threads=1), summed(scores, threads=3)
+            one, three = sums_of(scores, threads=1), sums_of(scores, threads=3)
         assert_same(one, three)
         assert one.turn > 0
-        whole = summed(scores)
+        whole = sums_of(scores)
     assert whole.log_weight == pytest.approx(one.log_weight, abs=1e-12)
     assert whole.kept == one.kept
     assert np.concatenate(whole.families) == pytest.approx(np.concatenate(one.families), abs=1e-12)
@@ -226,7 +138,7 @@ def test_a_stop_is_heard_and_the_sum_goes_on_after_it():
     with Workers(1, lambda: "time_limit" if len(states) == 15 else None) as workers, pytest.raises(Stopped):
         states.extend(sum_in_layers(scores, Means(workers, shelf_of(), ignore), Limits(1e-3, PLENTY)))
     assert len(states) == 15
-    assert_same(summed(scores, begun=states[-1]), summed(scores))
+    assert_same(sums_of(scores, begun=states[-1]), sums_of(scores))
 
 
 def test_a_state_tells_its_arrays():
@@ -240,11 +152,11 @@ def test_a_state_tells_its_arrays():
     families, sample = tuple(own.copy() for own in state.families), Sample(*(own.copy() for own in state.sample))
     arrays = {"layers": layers, "families": families, "sample": sample}
     arrays |= {name: getattr(state, name).copy() for name in ("shares", "multipliers")}
-    assert_same(summed(scores, nodes=60, begun=replace(state, **arrays)), states[-1])
+    assert_same(sums_of(scores, nodes=60, begun=replace(state, **arrays)), states[-1])
 
 
 def test_one_variable():
-    answer = summed(scores_of([[(0, 3.5)]]))
+    answer = sums_of(scores_of([[(0, 3.5)]]))
     assert answer.log_weight == pytest.approx(-3.5, abs=1e-12)
     assert answer.families[0].tolist() == [1.0]
     assert answer.done
@@ -253,7 +165,7 @@ def test_one_variable():
 def test_of_equal_nodes_some_stay():
     """All nodes of a layer bring the same; there is room for few."""
     scores = scores_of([[(v, 1.0) for v in range(64) if not v >> x & 1] for x in range(6)])
-    answer = summed(scores, 1e-3, 20)
+    answer = sums_of(scores, 1e-3, 20)
     check_answer(scores, answer, by_varsets(scores))
     assert answer.kept <= 20
 
