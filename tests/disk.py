@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from extbnsl.files import arrays, atomic
+from extbnsl.files.journal import Journal
 
 CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir")
 
@@ -191,3 +192,21 @@ def restore(root, found):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path, data in sorted(found.items()):
         path.mkdir() if data is None else path.write_bytes(data)
+
+
+@contextlib.contextmanager
+def killed_at_line(line, after):
+    """The process is killed while it appends this line of its journals, from 1, a part of it written, or after."""
+    append, calls = Journal.append, []
+
+    def killing(journal, text):
+        calls.append(text)
+        if len(calls) == line and not after:
+            os.pwrite(journal._file, text.encode()[:20], journal._length)  # torn
+            raise Killed
+        append(journal, text)
+        if len(calls) == line:
+            raise Killed
+
+    with mock.patch.object(Journal, "append", killing):
+        yield

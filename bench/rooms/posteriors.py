@@ -40,6 +40,7 @@ def _pairs(arguments: Arguments, _: Any) -> int:
 
 _SUMMED, _DRAWN = partial(_summed, 1), partial(_summed, 100)
 
+
 def _ordered(stretch: float, tiny: bool) -> None:
     """Sums over orders, and samples. stretch: of the costs, which makes for wide weights."""
     scores = inputs.random_scores(6, 10) if tiny else inputs.random_scores(17, 300)

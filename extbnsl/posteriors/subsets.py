@@ -14,24 +14,25 @@ from extbnsl.posteriors.wide import added
 @inner
 def sum_subsets(table, exponents):
     """Let each entry be the sum over its subsets."""
-    table, exponents = borrowed((table, exponents))
-    _eights(table, 0, exponents)
-    first = 8
-    while first < table.size:
-        for at in range(0, table.size, 2 * first):
-            _add(table, at + first, at, first, exponents)
-        first *= 2
+    _sum(table, 0, exponents)
 
 
 @inner
 def sum_supersets(table, exponents):
     """Let each entry be the sum over its supersets."""
+    _sum(table, 7, exponents)
+
+
+@inlined
+def _sum(table, turned, exponents):
+    """Sums over subsets; with `turned` 7, which has the first three variables turned round, over supersets."""
     table, exponents = borrowed((table, exponents))
-    _eights(table, 7, exponents)
+    _eights(table, turned, exponents)
     first = 8
     while first < table.size:
         for at in range(0, table.size, 2 * first):
-            _add(table, at, at + first, first, exponents)
+            low, high = at, at + first
+            _add(table, low if turned else high, high if turned else low, first, exponents)
         first *= 2
 
 

@@ -12,6 +12,7 @@ import pytest
 from asking import bootstrap_network
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset
 from classes import members, shared
+from disk import Killed, killed_at_line
 from knowing import admitted, random_knowledge
 
 import extbnsl
@@ -32,10 +33,6 @@ from extbnsl.solver import bootstrap
 from extbnsl.solver.bootstrap import taken_at
 from extbnsl.solver.methods import Resamples
 from extbnsl.solver.place import Place
-
-
-class Killed(BaseException):
-    """The process has ended."""
 
 
 def bootstrapped(dataset, resamples=5, claim=Claim(), seed=0, threads=1, **how):
@@ -158,22 +155,9 @@ def test_fewer_resamples_are_the_first_ones_and_another_seed_has_others(dataset,
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("line", [1, 3, 5])
 def test_a_run_that_is_killed_goes_on_behind_its_last_line(tmp_path, monkeypatch, dataset, expected, line, after):
-    append, calls = Journal.append, []
-
-    def killing(journal, text):
-        calls.append(text)
-        if len(calls) == line and not after:
-            os.pwrite(journal._file, text.encode()[:20], journal._length)  # torn
-            raise Killed
-        append(journal, text)
-        if len(calls) == line:
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "append", killing)
-        with pytest.raises(Killed):
-            session(tmp_path, dataset)
-    taken = []
+    with killed_at_line(line, after), pytest.raises(Killed):
+        session(tmp_path, dataset)
+    append, taken = Journal.append, []
     with monkeypatch.context() as patch:
         patch.setattr(Journal, "append", lambda journal, text: (taken.append(text), append(journal, text)))
         result = session(tmp_path, dataset)

@@ -4,7 +4,6 @@ stop as if there had been none."""
 import itertools
 import json
 import math
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from asking import bootstrap_network, k_best_networks, solve
 from cases import dataset_of, numbers_of
+from disk import Killed, killed_at_line
 from knowing import admitted, random_knowledge
 from latent import latent
 
@@ -26,7 +26,6 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.data.beside import Weights
 from extbnsl.em.expectation import expectation_of
 from extbnsl.em.model import never_checked, penalty_of
-from extbnsl.files.journal import Journal
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import ROUNDS
 from extbnsl.kbest.scope import Scope
@@ -43,10 +42,6 @@ from extbnsl.solver.place import Place
 
 BUDGETS = Budgets(threads=1, memory=1 << 28)
 GAUSSIAN = Claim("gaussian-bic")
-
-
-class Killed(BaseException):
-    """The process has ended."""
 
 
 def chain(rng, n, records, arity=2):
@@ -214,25 +209,12 @@ def test_threads_change_nothing(kind):
 @KINDS
 @pytest.mark.parametrize("line", [1, 2])
 @pytest.mark.parametrize("after", [False, True])
-def test_a_run_that_is_killed_goes_on_behind_its_last_round(tmp_path, monkeypatch, kind, line, after):
+def test_a_run_that_is_killed_goes_on_behind_its_last_round(tmp_path, kind, line, after):
     data, claim = CASES[kind](1, 5), CLAIMS[kind]
     ask = partial(solve, data, claim, budgets=BUDGETS)
     expected = ask()
-    append, calls = Journal.append, []
-
-    def killing(journal, text):
-        calls.append(text)
-        if len(calls) == line and not after:
-            os.pwrite(journal._file, text.encode()[:20], journal._length)  # torn
-            raise Killed
-        append(journal, text)
-        if len(calls) == line:
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "append", killing)
-        with pytest.raises(Killed):
-            ask(place=Place(tmp_path))
+    with killed_at_line(line, after), pytest.raises(Killed):
+        ask(place=Place(tmp_path))
     result = ask(place=Place(tmp_path, resume=read_manifest(tmp_path)))
     assert told(result) == told(expected)
     assert [one["round"] for one in models(tmp_path)] == list(range(len(expected.rounds.done)))
