@@ -282,7 +282,7 @@ def test_the_command_prints_lines_or_json_and_writes_nothing(here, tmp_path, cap
     assert main(["estimate", "data.csv", "--effort", "30s", "--threads", "1"]) == 0
     said = capsys.readouterr()
     subjects = [line.split()[0] for line in said.out.splitlines() if not line.startswith(" ")]
-    assert subjects[-6:] == ["scores", "search", "memory", "disk", "time", "advice"]
+    assert subjects[-7:] == ["scores", "search", "memory", "disk", "time", "posterior", "advice"]
     assert "nothing is kept, solve does it again" in " ".join(said.out.split())
     assert said.err.startswith(f"extbnsl {__version__}\ninput: data.csv: 60 records, 8 variables")
     assert "scores:" in said.err
