@@ -12,9 +12,9 @@ from extbnsl.posteriors import completions, layered_samples, layers, tuning
 
 
 def _summed(tiny: bool) -> None:
-    """Two passes."""
-    scores = inputs.random_scores(6, 10) if tiny else inputs.random_scores(20, 300)
-    limits = layers.Limits(0.0, 7 if tiny else 40_000)
+    """Two passes, the first of which keeps some nodes only."""
+    scores = inputs.random_scores(12, 10) if tiny else inputs.random_scores(20, 300)
+    limits = layers.Limits(0.0, 10_000 if tiny else 40_000)
     with Workers(1) as workers:
         for state in layers.sum_in_layers(scores, Means(workers, inputs.shelf(), ignore), limits):
             if state.turn == 1 and state.reached == 0:

@@ -43,7 +43,7 @@ _SUMMED, _DRAWN = partial(_summed, 1), partial(_summed, 100)
 
 def _ordered(stretch: float, tiny: bool) -> None:
     """Sums over orders, and samples. stretch: of the costs, which makes for wide weights."""
-    scores = inputs.random_scores(6, 10) if tiny else inputs.random_scores(17, 300)
+    scores = inputs.random_scores(16, 2) if tiny else inputs.random_scores(17, 300)  # a block and more
     scores = replace(scores, costs=tuple(stretch * own for own in scores.costs))
     with Workers(1) as workers:
         means = Means(workers, inputs.shelf(), ignore)
