@@ -145,8 +145,9 @@ def test_few_candidates_or_too_many_ranks_are_searched_child_by_child():
     near = tuple((f"v{x}", f"v{y}") for x in range(40) for y in range(x) if x - y < 7)
     assert isinstance(source_of(data, Claim(SCORE)), Measured)
     assert by_child(source_of(data, Claim(SCORE, 3))) is None
-    some = by_child(source_of(data, Claim(SCORE, knowledge=Knowledge(allowed=near))))
-    assert isinstance(some, Regressed)
+    assert isinstance(by_child(source_of(data, Claim(SCORE, knowledge=Knowledge(allowed=near)))), Regressed)
+    without_the_last = Knowledge(allowed=tuple(pair for pair in near if "v39" not in pair))
+    assert isinstance(by_child(source_of(data, Claim(SCORE, knowledge=without_the_last))), Regressed)
     assert isinstance(by_child(source_of(numbers_of(np.hstack((values, values**3))), Claim(SCORE))), Regressed)
 
 

@@ -260,9 +260,9 @@ class LatticeSource(Source):
         return first + tuple(Group(must, tuple(apart[must])) for must in by_size)
 
     def alone(self) -> tuple[int, ...]:
-        """The children that need no parents, and may have such alone as are given, if a search for each by itself has
-        bounds."""
-        if not self.bounds_alone:
+        """The children that need no parents, and may have such alone as are given, if any are and a search for each by
+        itself has bounds."""
+        if not (self.bounds_alone and self.data.given):
             return ()
         allowed, required = self.constraints.allowed[:, self.order], self.constraints.required[:, self.order]
         own = np.ones(self.order.size, np.bool_)

@@ -28,10 +28,11 @@ OF_A_CHILD = 1 << 26  # of them that are passed in the time that the search of a
 MOST_RANKS = 1 << 36  # that a lattice may have: their bits take 16 GB
 
 
-def by_child(source: LatticeSource) -> ChildSource | None:
-    """The same source of numbers as one of each child's families by themselves, if they are found in less time so."""
+def by_child(source: LatticeSource, slack: float = 0.0) -> ChildSource | None:
+    """The same source of numbers as one of each child's families by themselves, if they are found in less time so; of
+    children alone (`LatticeSource.alone`) the lattice finds them in less time still, unless there is a slack."""
     measured = source.of if isinstance(source, ChargedLattice) else source
-    if not isinstance(measured, Measured) or not _is_less(measured):
+    if not isinstance(measured, Measured) or not _is_less(measured) or (slack <= 0.0 and source.alone()):
         return None
     found = charged(Regressed.of(measured))
     assert isinstance(found, ChildSource), "it is one of children"

@@ -98,8 +98,8 @@ def surviving_families(
     is so of variables of one declared state.
     """
     source = source_of(data, claim, constraints)
-    if isinstance(source, LatticeSource) and not (slack <= 0.0 and source.alone()):
-        source = by_child(source) or source
+    if isinstance(source, LatticeSource):
+        source = by_child(source, slack) or source
     if source.order.size == 0:
         return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     if isinstance(source, ChildSource):
