@@ -49,7 +49,7 @@ from extbnsl.posteriors.choice import Choice, log_of_sum
 from extbnsl.posteriors.completions import Completions, Relaxation, across, completions, log_through, relaxed
 from extbnsl.posteriors.inside import ROUNDING, WORD, Families, inside_tables
 from extbnsl.posteriors.steps import Nodes, Pass, completed, successors
-from extbnsl.posteriors.tuning import Sample, good_groups, tuned, with_pairs
+from extbnsl.posteriors.tuning import Sample, Tuned, good_groups, tuned, with_pairs
 from extbnsl.posteriors.wide import LOWEST, NATS, Wide, log_of
 from extbnsl.scores.local import LocalScores, feasible_order
 
@@ -67,9 +67,10 @@ LOOKED_AT = 1 << 10  # nodes by whose successors the tasks of a layer are divide
 FIRST_WIDTH = 12  # variables in a group, at most, in the first pass
 WIDEST = 20  # and in later ones
 ROUNDS = 10  # of the search for the first multipliers
-TRIALS_SHARE = 0.25  # of the time of a pass, for trials of other groups
+TUNING_SHARE = 0.5  # of the time of a pass, for a descent to better bounds of the groups that there are
+TRIALS_SHARE = 0.25  # and for trials of other groups
 MOST_TRIALS = 8
-STEPS = 12  # of the descent that makes better ones, between passes
+LEAST_STEPS, MOST_STEPS = 16, 200  # of a descent
 SAMPLED = 64  # nodes of a layer for which they are to be better
 
 
@@ -104,11 +105,11 @@ class LayeredSum:
     families has. Before the first pass is complete log_weight is -inf, log_ignored infinity and families ().
     done: no pass follows.
 
-    Of the pass that is on, or was the last: its number `turn`, from 0. dropped: the logarithm of what the nodes that it
-    dropped may bring; capped: whether some went that a later pass will keep. layers: of each size so far the Nodes that
-    are kept, with g; those of `reached` variables or more with h in its place. total: g of all variables, once it is
-    known. shares (words, 64): on the way back, what is known of families. groups, multipliers (clusters,): of the
-    bounds; sample: the nodes that the next ones are made for.
+    Of the pass that is on, or was the last: its number `turn`, from 0. low: a bound below log Z. dropped: the logarithm
+    of what the nodes that it dropped may bring; capped: whether some went that a later pass will keep. layers: of each
+    size so far the Nodes that are kept, with g; those of `reached` variables or more with h in its place. total: g of
+    all variables, once it is known. shares (words, 64): on the way back, what is known of families. groups, multipliers
+    (clusters,): of the bounds; sample: the nodes that the next ones are made for.
 
     Arrays are those of families, layers (three each), shares, multipliers and sample (two); all others are numbers.
     """
@@ -121,6 +122,7 @@ class LayeredSum:
     families: tuple[NDArray[np.float64], ...] = ()
     done: bool = False
     turn: int = -1
+    low: Lowest = -math.inf
     dropped: Lowest = -math.inf
     capped: bool = False
     layers: tuple[Nodes, ...] = ()
@@ -218,38 +220,43 @@ class _Sums:
     def _begun(self, state: LayeredSum) -> LayeredSum:
         """A pass begins, with better bounds if it is not the first one."""
         turn = state.turn + 1
-        number = max(min(2, self._n), -(-self._n // min(WIDEST, FIRST_WIDTH + 2 * turn)))
-        groups = state.groups if len(state.groups) == number else good_groups(self._weights, number)
         begun = LayeredSum(
             log_weight=state.log_weight,
             log_ignored=state.log_ignored,
             families=state.families,
             turn=turn,
+            low=max(state.low, state.log_weight),
             layers=(Nodes(np.zeros(1, np.uint64), *_one()),),
             reached=self._n + 1,
-            groups=groups,
+            groups=state.groups if turn else self._groups(0),
             multipliers=state.multipliers if turn else self._first_multipliers,
             sample=state.sample,
         )
         return self._tuned(begun) if turn else begun
 
+    def _groups(self, turn: int, seed: int | None = None) -> tuple[tuple[int, ...], ...]:
+        """Groups as wide as a pass can have them."""
+        width = min(WIDEST, FIRST_WIDTH + 2 * turn)
+        return good_groups(self._weights, max(min(2, self._n), -(-self._n // width)), seed)
+
     def _tuned(self, state: LayeredSum) -> LayeredSum:
         """With multipliers, and groups, that are better for the nodes through which most went in the last pass."""
-        best = tuned(self._relaxation(state), self._families, state.sample, STEPS, self._workers)
-        for seed in range(self._trials(state)):
-            groups = good_groups(self._weights, len(state.groups), seed + MOST_TRIALS * state.turn)
-            other = self._relaxation(replace(state, groups=groups))
-            best = min(best, tuned(other, self._families, state.sample, STEPS, self._workers), key=attrgetter("mean"))
+        turn, edges = state.turn, self._n**2 * min(_most_in(state.turn), self._limits.nodes // self._n) / 2
+        others = [self._groups(turn, MOST_TRIALS * turn + seed) for seed in range(MOST_TRIALS)]
+        step = 2 * sum(len(group) << len(group) for group in others[0]) + 4 * sum(map(len, self._families.costs))
+        steps = int(min(MOST_STEPS, max(LEAST_STEPS, TUNING_SHARE * edges / step)))
+        wider = [self._groups(turn)] if len(others[0]) < len(state.groups) else []
+        trials = [state.groups, *wider, *others[: int(TRIALS_SHARE * edges / (steps * step))]]
+        best = min((self._descended(state, groups, steps) for groups in trials), key=attrgetter("mean"))
         relaxation = best.bound.relaxation
         multipliers = state.multipliers.copy()
         multipliers[across(relaxation.groups, self._clusters)] = relaxation.multipliers
         return replace(state, groups=relaxation.groups, multipliers=multipliers)
 
-    def _trials(self, state: LayeredSum) -> int:
-        """How many other groups are tried: as many as take a share of the time of the pass."""
-        step = sum(len(group) << len(group) for group in state.groups) + 2 * sum(map(len, self._families.costs))
-        edges = self._n**2 * min(_most_in(state.turn), self._limits.nodes // self._n) / 2
-        return min(MOST_TRIALS, int(TRIALS_SHARE * edges / (2 * STEPS * step)))
+    def _descended(self, state: LayeredSum, groups: tuple[tuple[int, ...], ...], steps: int) -> Tuned:
+        """The bounds by these groups, tuned."""
+        start = self._relaxation(replace(state, groups=groups))
+        return tuned(start, self._families, state.sample, steps, self._workers)
 
     def next_state(self, state: LayeredSum) -> LayeredSum:
         """After one layer more."""
@@ -301,9 +308,9 @@ class _Sums:
         most = min(_evenly([math.comb(n, k) for k in range(size, n + 1)], left), _most_in(state.turn))
         large = [math.sqrt(math.comb(n, k)) for k in range(1, n + 1)]  # about as sizes of layers go
         allowance = (1.0 - 2.0 * CUT_SHARE) * self._limits.within * math.fsum(large[:size]) / math.fsum(large)
-        if last or allowance <= 0.0 or state.log_weight == -math.inf:
+        if last or allowance <= 0.0 or state.low == -math.inf:
             return Choice(most, self._guarded[size], state.dropped, -math.inf, -math.inf)
-        log_allowed = state.log_weight + self._least + math.log(allowance)
+        log_allowed = state.low + self._least + math.log(allowance)
         spare = -math.expm1(min(0.0, state.dropped - log_allowed))
         edges = state.layers[-1].varsets.size * (n - size + 1)
         floor = log_allowed + math.log(spare / (4 * edges)) if spare > 0.0 else -math.inf

@@ -6,7 +6,7 @@ the multiplier of a cluster C it changes by
     the expected number of families of C that count for it, among the relaxed completions of U,
 
 less 1 if C is disjoint from U. So the mean of log H over some nodes is descended along its gradient, each multiplier by
-steps of its own (Duchi, Hazan and Singer 2011). The expectation is that of the way back over the tables of the groups:
+steps of its own (Kingma and Ba 2015). The expectation is that of the way back over the tables of the groups:
 what comes to a subset X of a group goes on to X + i by the share that alpha_i S_A(X + i) has of S_A(X), and falls to
 the families of i by their weights.
 """
@@ -36,6 +36,10 @@ from extbnsl.posteriors.inside import Families, share_out
 from extbnsl.posteriors.wide import Wide, share_of
 
 STEP_NATS = 1.0  # of a multiplier, in the first step
+STEPS_TO_HALF = 30  # until steps are half as long
+MEAN_KEPT, SQUARE_KEPT = 0.8, 0.95  # of what slopes, and their squares, have been on average, in a step
+PATIENCE = 8  # steps that must bring
+LEAST_GAIN = 0.02  # nats, together
 LEAST_FLOW = 2.0**-40  # of all that comes to a group: less is let go
 
 
@@ -75,18 +79,23 @@ def tuned(start: Relaxation, families: Families, sample: Sample, steps: int, wor
     """The best bound of so many steps from `start`, on average over the sample; deterministic. A step takes a few times
     as long as working out the bound."""
     sample = Sample(sample.varsets, sample.masses / sample.masses.sum())
-    squares = np.full(start.multipliers.size, 1e-12)
     found = relaxed(start, families, workers)
     best = Tuned(found, mean_log(found, sample))
-    for _ in range(steps if start.clusters.size else 0):
+    means, slopes, squares = [best.mean], np.zeros(start.clusters.size), np.zeros(start.clusters.size)
+    for step in range(1, steps + 1 if start.clusters.size else 1):
+        if len(means) > PATIENCE and means[-1 - PATIENCE] - best.mean < LEAST_GAIN:
+            break
         slope = gradient(found, sample, workers)
-        squares += slope * slope
-        multipliers = found.relaxation.multipliers - STEP_NATS * slope / np.sqrt(squares)
-        multipliers = np.floor(np.maximum(0.0, multipliers) / UNIT) * UNIT
+        slopes += (1.0 - MEAN_KEPT) * (slope - slopes)
+        squares += (1.0 - SQUARE_KEPT) * (slope * slope - squares)
+        change = slopes / (1.0 - MEAN_KEPT**step) / np.sqrt(squares / (1.0 - SQUARE_KEPT**step) + 1e-9)
+        change *= STEP_NATS / (1.0 + step / STEPS_TO_HALF)
+        multipliers = np.floor(np.maximum(0.0, found.relaxation.multipliers - change) / UNIT) * UNIT
         found = relaxed(replace(start, multipliers=multipliers), families, workers)
         mean = mean_log(found, sample)
         if mean < best.mean:
             best = Tuned(found, mean)
+        means.append(best.mean)
     return best
 
 
