@@ -35,7 +35,7 @@ from extbnsl.bounds.multipliers import UNIT
 from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.machine.workers import Workers, chunks
-from extbnsl.posteriors.inside import Families, Inside, inside_tables, sums_inside
+from extbnsl.posteriors.inside import Families, Inside, inside_tables, rounding_along, sums_inside
 from extbnsl.posteriors.wide import LOWEST, NATS, Wide, normal, share_of
 
 BOUND_CUT = 2.0**-10  # what a bound may be too high by each sum in it
@@ -195,14 +195,15 @@ def completions(bound: Relaxed) -> Completions:
     made = [_logs(group, bound.gains, sums) for group, sums in zip(relaxation.groups, bound.sums, strict=True)]
     active = relaxation.multipliers > 0.0
     multipliers = relaxation.multipliers[active]
-    size = math.fsum(float(np.abs(own).max()) for own in bound.families.costs) + 2.0 * math.fsum(multipliers.tolist())
+    size = math.fsum(float(np.abs(own).max()) for own in bound.families.costs) + n * math.fsum(multipliers.tolist())
+    rounding = ROUNDING * (n + size) + rounding_along(bound.families)
     return Completions(
         tables=np.concatenate(made),
         start=np.cumsum([0] + [len(table) for table in made])[:-1].astype(np.int64),
         spread=np.stack([_spread(group, -(-n // 8)) for group in relaxation.groups]),
         clusters=relaxation.clusters[active],
         multipliers=(multipliers / UNIT).astype(np.int64),
-        log_factorial=np.array([math.lgamma(left + 1.0) for left in range(n + 1)]) + ROUNDING * (n + size),
+        log_factorial=np.array([math.lgamma(left + 1.0) for left in range(n + 1)]) + rounding,
     )
 
 

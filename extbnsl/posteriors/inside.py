@@ -9,6 +9,7 @@ Weights are those beside the cheapest family of the child: exp(least - cost). So
 does not grow with what all families of a child cost.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -50,6 +51,14 @@ class Families(NamedTuple):
 
     parents: Sequence[NDArray[np.uint64]]
     costs: Sequence[NDArray[np.float64]]
+
+
+def rounding_along(families: Families) -> float:
+    """What rounding may change the weight of an order by, as a share of it, of the first order: of each weight, of the
+    sums of a child's families, and of sums over predecessors or successors, n of each. And of the sum of all orders."""
+    n = len(families.costs)
+    spreads = math.fsum(float(own[-1] - own[0]) for own in families.costs)
+    return ROUNDING * (n * (max(map(len, families.costs)) + 3 * n) + 4.0 * spreads)
 
 
 def inside_tables(families: Families, cut: float) -> tuple[Inside, tuple[NDArray[np.int64], ...]]:

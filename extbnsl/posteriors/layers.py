@@ -47,7 +47,7 @@ from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.posteriors.choice import Choice, log_of_sum
 from extbnsl.posteriors.completions import Completions, Relaxation, across, completions, log_through, relaxed
-from extbnsl.posteriors.inside import ROUNDING, WORD, Families, inside_tables
+from extbnsl.posteriors.inside import ROUNDING, WORD, Families, inside_tables, rounding_along
 from extbnsl.posteriors.steps import Nodes, Pass, completed, successors
 from extbnsl.posteriors.tuning import Sample, Tuned, good_groups, tuned, with_pairs
 from extbnsl.posteriors.wide import LOWEST, NATS, Wide, log_of
@@ -354,7 +354,7 @@ class _Sums:
     def _answered(self, state: LayeredSum) -> LayeredSum:
         """With the answer of the pass, which is over."""
         log_kept = log_of(*state.total)
-        rounding = self._rounding(log_kept)
+        rounding = rounding_along(self._families) + 16.0 * ROUNDING * (abs(log_kept) + abs(self._least))
         cut_off = math.log(math.expm1(self._cut_off)) + log_kept
         ignored = np.array([state.dropped, cut_off, log_kept + math.log(8.0 * rounding)])
         log_weight = log_kept - self._least - rounding
@@ -369,13 +369,6 @@ class _Sums:
             done=enough or not state.capped,
             shares=np.zeros((0, WORD)),
         )
-
-    def _rounding(self, log_kept: float) -> float:
-        """What rounding may change Z_kept by, as a share of it, of the first order: of each weight, of the sums of a
-        child's families, and of the sums over predecessors, along an order; and of the logarithm."""
-        spreads = math.fsum(float(own[-1] - own[0]) for own in self._families.costs)
-        sums = self._n * (max(map(len, self._families.costs)) + 3 * self._n)
-        return ROUNDING * (sums + 4.0 * spreads + 16.0 * (abs(log_kept) + abs(self._least)))
 
 
 def _one() -> Wide:
