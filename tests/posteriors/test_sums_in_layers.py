@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from patching import sized
 from summing import by_orders, by_varsets, last, log_sum, problems, sparse_scores
 
+from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.state import Means
@@ -160,6 +161,31 @@ def test_one_variable():
     assert answer.log_weight == pytest.approx(-3.5, abs=1e-12)
     assert answer.families[0].tolist() == [1.0]
     assert answer.done
+
+
+@pytest.mark.parametrize("dear", [50.0, 300.0])
+def test_64_variables(dear):
+    """A chain: each has no parents, or for some nats less the one before it. So an order weighs by how many come before
+    the one before them, and as many orders as Euler's numbers say have k of these."""
+    scores = scores_of([[(0, 0.0)], *([(0, dear), (1 << x - 1, 0.0)] for x in range(1, 64))])
+    answer = sums_of(scores, 1e-3, 20_000)
+    orders = [1]
+    for n in range(2, 65):
+        orders = [(k + 1) * (orders[k] if k < n - 1 else 0) + (n - k) * (orders[k - 1] if k else 0) for k in range(n)]
+    assert sum(orders) == math.factorial(64)
+    cheap = math.log1p(math.exp(-dear))
+    log_z = log_sum([math.log(many) - dear * k + cheap * (63 - k) for k, many in enumerate(orders)])
+    assert answer.log_weight <= log_z <= log_sum([answer.log_weight, answer.log_ignored])
+    assert (answer.log_ignored - answer.log_weight <= math.log(1e-3)) == (dear == 300.0)
+
+
+def test_arrays_lie_on_disk_or_nowhere(tmp_path):
+    scores = sparse_scores(9)
+    with Workers(1) as workers:
+        on_disk = Means(workers, shelf_of(1000, tmp_path), ignore)
+        assert_same(last(sum_in_layers(scores, on_disk, Limits(1e-3, PLENTY))), sums_of(scores))
+        with pytest.raises(BudgetError):
+            last(sum_in_layers(scores, Means(workers, shelf_of(1000), ignore), Limits(1e-3, PLENTY)))
 
 
 def test_of_equal_nodes_some_stay():
