@@ -199,6 +199,7 @@ HOMES = {
     "MOST_WHOLE": "posteriors.scope",
     "layers.GROWTH": "posteriors.layers",
     "networks.LARGE": "posteriors.networks",
+    "networks.MOST_VARIABLES": "posteriors.networks",
     "models.HELD": "networks.models",
     "networks.PAIRS": "kbest.networks",
     "nodes.SHARES": "lab.baselines.nodes",
@@ -227,6 +228,8 @@ HOMES = {
     "summary.MOST_LISTED": "cli.summary",
     "text.BLOCK": "data.text",
     "trials.FEWEST_EDGES": "proof.trials",
+    "weighted.TASK": "posteriors.weighted",
+    "weighted.TOGETHER": "posteriors.weighted",
     "varsets.ROWS": "kernels.varsets",
     "workers.GRACE_SECONDS": "machine.workers",
 }

@@ -12,7 +12,7 @@ from bench.work import of_run
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.state import Means
-from extbnsl.posteriors import lists, network_samples, networks, order_samples, orders
+from extbnsl.posteriors import lists, network_samples, networks, order_samples, orders, weighted
 from extbnsl.posteriors.network_samples import draw_networks
 from extbnsl.posteriors.networks import sum_over_networks
 
@@ -52,6 +52,22 @@ def _ordered(stretch: float, tiny: bool) -> None:
 
 
 _PLAIN, _WIDE = partial(_ordered, 1.0), partial(_ordered, 1000.0)
+
+
+def _weighed(tiny: bool) -> None:
+    """Draws by orders, weighted."""
+    scores = inputs.random_scores(6, 10) if tiny else inputs.random_scores(17, 300)
+    with Workers(1) as workers:
+        means = Means(workers, inputs.shelf(), ignore)
+        drawn = weighted.OrderedNetworks(
+            scores,
+            partial(orders.sum_over_orders, scores, means),
+            lambda sums, seed, numbers: order_samples.sample_orders(
+                scores, sums, means, seed, numbers.start, len(numbers)
+            ),
+        )
+        for _ in weighted.weigh_draws(drawn, means, 1, 2 if tiny else 2000):
+            pass
 
 
 def _additions(arguments: Arguments, _: object) -> int:
@@ -95,4 +111,5 @@ BENCHMARKS = (
     of_run("posteriors.lattice.share", orders, "addition", _shared, _PLAIN),
     of_run("posteriors.lattice.share/wide", orders, "addition", _shared, _WIDE),
     of_run("posteriors.draws.draw", order_samples, "step", _drawn, _PLAIN),
+    of_run("posteriors.weighted.fill_log_shares", weighted, "step", lambda a, _: a[0].size, _weighed),
 )

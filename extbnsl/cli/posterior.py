@@ -16,8 +16,10 @@ all networks: how likely each arc is given the data, in either direction, and
 each family, with an interval that is proved to hold it. Costs of arcs are odds
 before the data, and what is forbidden is impossible. Writes a run directory as
 solve does, with posterior.csv, families.csv and, with --sample, samples.jsonl.
-Exit code 10 where intervals are wider than --within. A list of the k best
-networks is no posterior: thousands of networks may hold next to nothing of it.
+Exit code 10 where intervals are wider than --within. By the uniform prior of
+more than 26 variables that can lie on cycles together there are estimates with
+standard errors, and nothing is proved: exit code 10 as well. A list of the k
+best networks is no posterior: thousands may hold next to nothing of it.
 Ctrl-C once: stop, and write what is known; 'extbnsl resume' goes on.
 
 example:

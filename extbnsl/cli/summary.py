@@ -98,11 +98,15 @@ def _summed_lines(document: Mapping[str, Any]) -> Iterator[str]:
     are joined in the network. Nothing of a result that does not tell of all networks."""
     if not facts.has_posterior(document):
         return
-    arcs, pairs = document["posterior"]["arcs"], dict[frozenset[str], Any]()
-    for one in sorted(arcs, key=lambda one: (-one["either"], -one["probability"])):
+    found, pairs = document["posterior"], dict[frozenset[str], Any]()
+    for one in sorted(found["arcs"], key=lambda one: (-one["either"], -one["probability"])):
         pairs.setdefault(frozenset((one["from"], one["to"])), one)
-    yield f"{'joined':>8} {'this way':>9} {'at least':>9} {'at most':>9}   arc (* joined in the network)"
-    cells = "{either:8.4f} {probability:9.4f} {at_least:9.4f} {at_most:9.4f}"
+    if "estimate" in found:
+        yield f"{'joined':>8} {'error':>9} {'this way':>9} {'error':>9}   arc (* joined in the network)"
+        cells = "{either:8.4f} {either_standard_error:9.4f} {probability:9.4f} {standard_error:9.4f}"
+    else:
+        yield f"{'joined':>8} {'this way':>9} {'at least':>9} {'at most':>9}   arc (* joined in the network)"
+        cells = "{either:8.4f} {probability:9.4f} {at_least:9.4f} {at_most:9.4f}"
     yield from _pairs(document["parents"], [*pairs.values()], cells, f"that are less likely, in {POSTERIOR_ARCS}")
 
 

@@ -10,7 +10,6 @@ A file of YAML or JSON names each feature, and says what a network has that has 
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -111,29 +110,40 @@ def _is_pair(value: Any) -> bool:
     return pair and value[0] != value[1]
 
 
-def shares_of(
-    features: Features, names: Sequence[str], varsets: Callable[[slice], NDArray[np.uint64]], samples: int
-) -> dict[str, tuple[float, float]]:
-    """Of so many networks the share that has each feature, with its standard error.
+def standard_error(share: Any, squares: Any, effective: float) -> Any:
+    """Of shares of draws that count differently: squares, the sum of the squares of what those count that have it, of 1
+    in all; effective: as many equal draws tell as much. It is that of one draw more or less where all have it, or none:
+    that is not known for sure either."""
+    spread = squares * (1.0 - 2.0 * share) + share**2 / effective
+    return np.sqrt(np.maximum(0.0, spread) + effective**-2)
 
-    varsets: gives the parents of each child of some networks, (m, n, words). A share of k in S has the standard error
-    of (k + 1) / (S + 2): that of 0 or S is not known for sure either. O(S n^3 / 64) where paths are asked for.
+
+def shares_of(
+    features: Features,
+    names: Sequence[str],
+    varsets: Callable[[slice], NDArray[np.uint64]],
+    weights: NDArray[np.float64],
+) -> dict[str, tuple[float, float]]:
+    """Of networks that count so much (S,) the share that has each feature, with its standard error.
+
+    varsets: gives the parents of each child of some networks, (m, n, words). O(S n^3 / 64) where paths are asked for.
     """
-    n, counts = len(names), dict.fromkeys(features, 0)
+    n, samples, found = len(names), weights.size, {name: np.zeros(2) for name in features}
     step = max(1, TOGETHER // (n * n))
     for begin in range(0, samples, step):
-        parents = varsets(slice(begin, min(samples, begin + step)))
+        some = slice(begin, min(samples, begin + step))
+        parents = varsets(some)
         bits = np.unpackbits(parents.astype("<u8").view(np.uint8), axis=2, count=n, bitorder="little")
         arcs = bits.astype(np.bool_).swapaxes(1, 2)
         wanted = {condition.removeprefix(NO) for own in features.values() for condition in own}
         holds = {condition: CONDITIONS[condition](arcs) for condition in wanted}
         for name, conditions in features.items():
-            counts[name] += int(_having(conditions, holds, names, arcs.shape[0]).sum())
-    found = {}
-    for name, count in counts.items():
-        smoothed = (count + 1.0) / (samples + 2.0)
-        found[name] = (count / samples, math.sqrt(smoothed * (1.0 - smoothed) / samples))
-    return found
+            own = weights[some][_having(conditions, holds, names, arcs.shape[0])]
+            found[name] += own.sum(), (own**2).sum()
+    total, squares = weights.sum(), (weights**2).sum()
+    effective = float(total**2 / squares)
+    told = {name: (float(own[0] / total), float(own[1] / total**2)) for name, own in found.items()}
+    return {name: (share, float(standard_error(share, own, effective))) for name, (share, own) in told.items()}
 
 
 def _having(

@@ -144,6 +144,11 @@ class LayeredSum:
         return bool(self.families)
 
     @property
+    def drawable(self) -> bool:
+        """Whether samples can be drawn: between passes."""
+        return self.answers and self.reached == 0
+
+    @property
     def kept(self) -> int:
         """How many nodes the pass has kept so far."""
         return sum(layer.varsets.size for layer in self.layers)

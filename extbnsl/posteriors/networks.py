@@ -197,14 +197,18 @@ def sum_over_networks(scores: LocalScores, means: Means, begun: NetworkSums | No
         gone += _steps(part.size)
 
 
+def can_be_summed(scores: LocalScores) -> bool:
+    """Whether no component has too many variables."""
+    return all(part.size <= MOST_VARIABLES for part in parts_of(scores))
+
+
 def _check(part: Part, shelf: Shelf) -> None:
     """Raise InputError for a component that is too large, and BudgetError if there is no room for it."""
     size = len(part.children)
     if part.size > MOST_VARIABLES:
-        far = "" if size == part.size else ", or three fewer where their costs are hundreds of nats apart"
         raise InputError(
-            f"{size} variables may lie on cycles together. Sums over all networks, each counted once, are for at most "
-            f"{MOST_VARIABLES}{far}: give fewer, allow fewer arcs, or ask for the other prior."
+            f"{size} variables may lie on cycles together; sums over all networks, each counted once, are for at most "
+            f"{MOST_VARIABLES}."
         )
     if not shelf.fits(bytes_needed(part.size)):
         raise BudgetError(

@@ -80,6 +80,11 @@ class OrderSums:
         return 0 < self.done == 2 * len(self.slabs)
 
     @property
+    def drawable(self) -> bool:
+        """Whether samples can be drawn."""
+        return self.answers
+
+    @property
     def log_weight(self) -> float:
         """ln of the weight of all orders."""
         return log_of(*self.weight) + self.log_factor

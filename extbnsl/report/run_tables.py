@@ -123,12 +123,16 @@ def resamples(document: Mapping[str, Any]) -> Grid:
 def probabilities(document: Mapping[str, Any]) -> Grid:
     """How likely arcs are over all networks, the likeliest first."""
     found = document["posterior"]
-    keys = ("probability", "at_least", "at_most", "either")
+    if "estimate" in found:
+        keys: tuple[str, ...] = ("probability", "standard_error", "either", "either_standard_error")
+        note = "Estimates with their standard errors, not proved; either: that an arc joins the two."
+    else:
+        keys = ("probability", "at_least", "at_most", "either")
+        note = "Each probability lies between the two figures beside it; either: that an arc joins the two."
     rows = tuple((one["from"], one["to"], *(f"{one[key]:.4f}" for key in keys)) for one in found["arcs"][:MOST_PAIRS])
     left = len(found["arcs"]) - MOST_PAIRS
     more = f" {left:,} that are less likely are in posterior.csv." if left > 0 else ""
-    note = "Each probability lies between the two figures beside it; either: that an arc joins the two."
-    head = ("from", "to", "probability", "at least", "at most", "either")
+    head = ("from", "to", *(key.replace("_", " ") for key in keys))
     return Grid("Probabilities of arcs", head, rows, note + more)
 
 

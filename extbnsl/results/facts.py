@@ -36,7 +36,7 @@ Document = Mapping[str, Any]
 EMPTY = "without arcs"
 NOTEBOOK = (
     *("status", "cost", "bounds", EMPTY, "limit", "knowledge", "prices", "errors", "series"),
-    *("network", "em", "networks", "shares", "bootstrap", "posterior", "exact", "best"),
+    *("network", "em", "networks", "shares", "bootstrap", "posterior", "exact", "estimated", "best"),
 )
 TERMINAL = (
     *("order", "gap", "classes", "arcs", "consensus", "features", "sampled"),
@@ -376,17 +376,33 @@ def _of_all(document: Document) -> Iterator[tuple[str, str]]:
         return
     found = document["posterior"]
     prior = "all networks" if found["prior"] == "uniform" else "all orders of the variables"
-    low, high = found["log_weight"]
-    weight = format_cost(low, 6) if high - low < 1e-6 else f"{format_cost(low, 6)} to {format_cost(high, 6)}"
-    yield "posterior", f"over {prior}, uniform before the data; log weight {weight} nats"
-    width = found["ignored"] / (1.0 + found["ignored"])
-    asked = "" if found["reached"] else f", wider than the {found['within']:g} asked for"
-    yield "exact", f"every probability within an interval of {format_share(width)}{asked}, and rounding"
+    over = f"over {prior}, uniform before the data; log weight"
     own = found["network"]
-    yield "best", "" if own is None else f"this network has a probability of {format_share(own['probability'])}"
+    best = "" if own is None else f"this network has a probability of {format_share(own['probability'])}"
+    if "estimate" in found:
+        estimate = found["estimate"]
+        yield "posterior", f"{over} about {estimate['log_weight']:,.3f} nats (+- {estimate['standard_error']:.3f})"
+        yield "estimated", f"from {_draws_told(estimate)}; nothing is proved"
+        yield "best", f"{best} (+- {format_share(own['standard_error'])})"
+    else:
+        low, high = found["log_weight"]
+        weight = format_cost(low, 6) if high - low < 1e-6 else f"{format_cost(low, 6)} to {format_cost(high, 6)}"
+        yield "posterior", f"{over} {weight} nats"
+        width = found["ignored"] / (1.0 + found["ignored"])
+        asked = "" if found["reached"] else f", wider than the {found['within']:g} asked for"
+        yield "exact", f"every probability within an interval of {format_share(width)}{asked}, and rounding"
+        yield "best", best
     yield "sampled", in_full(found["sampled"], "network") if found["sampled"] else ""
     told = (f"{one['name']} {one['share']:.4f} (+- {one['standard_error']:.4f})" for one in found["features"])
     yield "features", "; ".join(told)
+
+
+def _draws_told(estimate: Mapping[str, Any]) -> str:
+    """How many networks were drawn, what they tell, and what could not be drawn."""
+    drawn, share = estimate["draws"], estimate["ignored_orders"]
+    told = f"{in_full(drawn, 'network')} drawn by orders and weighted, worth {estimate['effective']:,.0f} equal ones"
+    lack = share / (1.0 + share)
+    return f"{told}; orders with up to {format_share(lack)} of the weight of all could not be drawn" if share else told
 
 
 def _effort(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

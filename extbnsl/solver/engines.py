@@ -15,10 +15,11 @@ from extbnsl.posteriors.layered_samples import sample_in_layers
 from extbnsl.posteriors.layers import LayeredSum, Limits, nodes_in, sum_in_layers
 from extbnsl.posteriors.lists import charged
 from extbnsl.posteriors.network_samples import draw_networks
-from extbnsl.posteriors.networks import NetworkSums, sum_over_networks
+from extbnsl.posteriors.networks import NetworkSums, can_be_summed, sum_over_networks
 from extbnsl.posteriors.order_samples import sample_orders
 from extbnsl.posteriors.orders import OrderSums, sum_over_orders
 from extbnsl.posteriors.scope import MOST_WHOLE, ORDER, PosteriorScope
+from extbnsl.posteriors.weighted import LEAST_DRAWS, OrderedNetworks, WeightedDraws, resampled, weigh_draws
 from extbnsl.scores.local import LocalScores
 
 MOST_IN_LAYERS = 64
@@ -50,7 +51,7 @@ class State(Protocol):
     def answers(self) -> bool: ...
 
 
-KINDS: dict[str, Any] = {kind.engine: kind for kind in (NetworkSums, OrderSums, LayeredSum)}
+KINDS: dict[str, Any] = {kind.engine: kind for kind in (NetworkSums, OrderSums, LayeredSum, WeightedDraws)}
 
 
 Draw = Callable[[Any, int, range], NDArray[np.int32]]
@@ -73,28 +74,39 @@ class Engine:
     draw: Draw
 
 
-def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, begun: State | None) -> Engine:
+def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, seed: int, begun: State | None) -> Engine:
     """The engine for all networks with these families, by the prior of the scope; that of `begun`, if that is given.
 
-    By orders all sets of variables where memory and disk have room for them, or else layers of those that matter.
-    Raises Stopped, and InputError where there is none.
+    By orders all sets of variables where memory and disk have room for them, or else layers of those that matter. Each
+    network once: all sets of variables that can lie on cycles together, or where these are too many, networks drawn by
+    orders and weighted. Raises Stopped, and InputError where there is none.
     """
-    if scope.prior != ORDER:
+    if scope.prior != ORDER and can_be_summed(scores):
         return Engine(
             scores,
             0.0,
             partial(sum_over_networks, scores, means),
             lambda sums, seed, numbers: draw_networks(scores, sums, means.workers, seed, numbers),
         )
+    drawn, lost = _by_orders(scores, scope, means, begun.sums if isinstance(begun, WeightedDraws) else begun)
+    if scope.prior == ORDER:
+        return Engine(drawn.scores, lost, drawn.states, lambda *asked: drawn.pairs(*asked)[1])
+    count = max(LEAST_DRAWS, scope.sample)
+    return Engine(drawn.scores, lost, partial(weigh_draws, drawn, means, seed, count), resampled)
+
+
+def _by_orders(
+    scores: LocalScores, scope: PosteriorScope, means: Means, begun: State | None
+) -> tuple[OrderedNetworks, float]:
+    """What sums over orders, and draws by them; and what the families that it does not go over weigh at most."""
     n = scores.variables
     fits = n <= MOST_WHOLE and means.shelf.fits(orders.bytes_needed(n))
     if fits if begun is None else begun.engine == OrderSums.engine:
-        return Engine(
+        return OrderedNetworks(
             scores,
-            0.0,
             partial(sum_over_orders, scores, means),
-            lambda sums, seed, numbers: sample_orders(scores, sums, means, seed, numbers.start, len(numbers)).rows,
-        )
+            lambda sums, seed, numbers: sample_orders(scores, sums, means, seed, numbers.start, len(numbers)),
+        ), 0.0
     if n > MOST_IN_LAYERS:
         raise InputError(
             f"Sums over orders take at most {MOST_IN_LAYERS} variables, not {n:,}: leave some out, or take resamples."
@@ -102,9 +114,8 @@ def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, begun: 
     lost = CHARGED_SHARE * scope.within
     fewer = charged(scores, lost, means.workers)
     limits = Limits(LAYERS_SHARE * scope.within, nodes_in(means.shelf.memory))
-    return Engine(
+    return OrderedNetworks(
         fewer,
-        lost,
         partial(sum_in_layers, fewer, means, limits),
-        lambda sums, seed, numbers: sample_in_layers(fewer, sums, means, limits, seed, numbers)[1],
-    )
+        lambda sums, seed, numbers: sample_in_layers(fewer, sums, means, limits, seed, numbers),
+    ), lost

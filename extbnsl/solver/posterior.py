@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, tolerance
 from extbnsl.core.codec import Misfit
@@ -22,8 +23,9 @@ from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.posteriors.features import Features, features_of, shares_of
 from extbnsl.posteriors.lists import lost_by, possible_families, slack_for
 from extbnsl.posteriors.scope import ORDER, UNIFORM
+from extbnsl.posteriors.weighted import WeightedDraws
 from extbnsl.results.networks import varsets_of
-from extbnsl.results.posterior import Exactness, Feature, Posterior, Samples, Sums
+from extbnsl.results.posterior import Estimate, Exactness, Feature, Posterior, Samples, Sums
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.engines import Engine, State, engine_for
@@ -91,7 +93,7 @@ def _posterior(run: PosteriorRun, survivors: Survivors, features: Features) -> t
     standing.summing = True
     try:
         scores = _with_constants(run, survivors.scores)
-        engine = engine_for(scores, scope, _means(run), standing.sums)
+        engine = engine_for(scores, scope, _means(run), context.methods.seed, standing.sums)
         stopped = _sum(run, engine)
     except Stopped as stop:
         return None, stop.reason
@@ -107,11 +109,24 @@ def _posterior(run: PosteriorRun, survivors: Survivors, features: Features) -> t
     lost = math.log1p(_lost(run)) + math.log1p(engine.lost) + math.log1p(state.ignored)
     exact = Exactness(math.expm1(lost), state.error)
     sums = Sums(scores.parents, scores.costs, state.families, state.log_weight)
-    found = Posterior(scores.names, scope.prior, state.engine, scope.within, exact, sums)
+    estimate = _estimate(state) if isinstance(state, WeightedDraws) else None
+    found = Posterior(scores.names, scope.prior, state.engine, scope.within, exact, sums, estimate=estimate)
     if not scope.sample or stopped is not None:
         return found, stopped
     drawn, stopped = _drawn(run, engine, state)
-    return replace(found, networks=drawn, features=_shares(features, scores.names, drawn)), stopped
+    if isinstance(state, WeightedDraws):
+        looked_at, weights = Samples(scores.parents, scores.costs, state.rows), state.shares
+    else:
+        looked_at, weights = drawn, np.ones(len(drawn))
+    return replace(found, networks=drawn, features=_shares(features, scores.names, looked_at, weights)), stopped
+
+
+def _estimate(state: WeightedDraws) -> Estimate:
+    """How sure estimates from these draws are."""
+    effective = 1.0 / float((state.shares**2).sum())
+    log_error = math.sqrt(max(0.0, 1.0 / effective - 1.0 / state.logs.size))
+    ignored = math.exp(state.log_ignored - state.log_orders)
+    return Estimate(state.logs.size, effective, log_error, ignored, state.squares)
 
 
 def _sum(run: PosteriorRun, engine: Engine) -> str | None:
@@ -133,7 +148,8 @@ def _sum(run: PosteriorRun, engine: Engine) -> str | None:
             raise malformed(folder, "state.standing.stored") from None
         finally:
             if standing.sums is not None and standing.sums.answers:
-                summary.append(f"log weight {format_cost(standing.sums.log_weight, 6)}")
+                own, estimated = standing.sums.log_weight, standing.sums.ignored == math.inf
+                summary.append(f"log weight {f'about {own:,.3f}' if estimated else format_cost(own, 6)}")
     return None
 
 
@@ -153,11 +169,13 @@ def _drawn(run: PosteriorRun, engine: Engine, state: State) -> tuple[Samples, st
     return Samples(scores.parents, scores.costs, found), stopped
 
 
-def _shares(features: Features, names: tuple[str, ...], drawn: Samples) -> tuple[Feature, ...]:
-    """How many of the networks have what was asked for."""
-    if not features or not len(drawn):
+def _shares(
+    features: Features, names: tuple[str, ...], networks: Samples, weights: NDArray[np.float64]
+) -> tuple[Feature, ...]:
+    """What share of networks that count so much has what was asked for."""
+    if not features or not len(networks):
         return ()
-    found = shares_of(features, names, lambda some: varsets_of(drawn.parents, drawn.rows[some]), len(drawn))
+    found = shares_of(features, names, lambda some: varsets_of(networks.parents, networks.rows[some]), weights)
     return tuple(Feature(name, *own) for name, own in found.items())
 
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from extbnsl.verify.demands import demands_on
 from extbnsl.verify.document import (
     ClaimedResult,
     Number,
+    Positive,
     Share,
     Thing,
     Things,
@@ -35,6 +36,8 @@ from extbnsl.verify.listed import first_of
 from extbnsl.verify.question import DRAWN, PROBABILITIES, Unchecked
 from extbnsl.verify.sums import ORDER, UNIFORM, Summed, cost_table, summed
 
+FromZero = Annotated[Annotated[float, lambda value: value >= 0], "a number from 0 on"]
+T = TypeVar("T")
 ROUNDED = 1e-7  # what a probability may be off, and a logarithm relatively, for rounding
 
 
@@ -71,7 +74,7 @@ class ClaimedPosterior:
     within: Share
     reached: Truth
     log_weight: Annotated[tuple[Number, Number], "two numbers"]
-    ignored: Annotated[Annotated[float, lambda value: value >= 0], "a number from 0 on"]
+    ignored: FromZero
     sampled: Annotated[Any, whole_from(0), "a whole number"]
     arcs: Mapping[tuple[int, int], Pair]
     network: Chance | None
@@ -80,6 +83,25 @@ class ClaimedPosterior:
     def width(self) -> float:
         """How wide intervals are, but for rounding."""
         return self.ignored / (1.0 + self.ignored)
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A probability that was estimated."""
+
+    probability: Share
+    standard_error: FromZero
+
+
+@dataclass(frozen=True)
+class ClaimedEstimate:
+    """What a result says of all networks from networks that were drawn and weighted."""
+
+    log_weight: Number
+    standard_error: FromZero
+    draws: Positive
+    effective: FromZero
+    ignored_orders: FromZero
 
 
 @dataclass(frozen=True)
@@ -108,6 +130,8 @@ def check_posterior(
     Up to `sums.MOST_VARIABLES` all families are scored again, and summed; the observer hears how far that is. Raises
     InputError, with one sentence that names the key, if it lacks a key or has one of another type.
     """
+    if "estimate" in value_of(document, "posterior", Thing):
+        return _check_estimate(document["posterior"], claim)
     told = read_posterior(document, claim.variables)
     if findings := tuple(_form_findings(told, claim)):
         return PosteriorCheck(findings)
@@ -123,7 +147,7 @@ def check_posterior(
 def read_posterior(document: Mapping[str, Any], names: tuple[str, ...]) -> ClaimedPosterior:
     """What a document says of all networks; raises InputError as `check_posterior`."""
     own = value_of(document, "posterior", Thing)
-    arcs = _read_arcs(value_of(own, "arcs", Things), names)
+    arcs = {arc: Pair(*pair) for arc, pair in _read_arcs(value_of(own, "arcs", Things), names, Chance).items()}
     network = None if own.get("network") is None else read_fields(Chance, own["network"])
     found = read_fields(ClaimedPosterior, own, arcs=arcs, network=network)
     if found.prior not in (UNIFORM, ORDER):
@@ -131,20 +155,33 @@ def read_posterior(document: Mapping[str, Any], names: tuple[str, ...]) -> Claim
     return found
 
 
-def _read_arcs(rows: list[Any], names: tuple[str, ...]) -> dict[tuple[int, int], Pair]:
-    """What is said of arcs, by (parent, child)."""
-    index, arcs = {name: x for x, name in enumerate(names)}, dict[tuple[int, int], Pair]()
+def _check_estimate(own: Mapping[str, Any], claim: ClaimedResult) -> PosteriorCheck:
+    """What can be said of estimates: whether all that they need is there, and claims no proof."""
+    told = read_fields(ClaimedEstimate, own["estimate"])
+    _read_arcs(value_of(own, "arcs", Things), claim.variables, Estimated)
+    if own.get("network") is not None:
+        read_fields(Estimated, own["network"])
+    findings = list[str]()
+    if claim.status == OPTIMAL or value_of(own, "reached", Truth):
+        findings.append("Probabilities are estimates, but are said to be within what was asked for.")
+    if told.effective > told.draws * (1.0 + ROUNDED):
+        findings.append(f"{told.draws:,} draws are said to be worth {told.effective!r}.")
+    left = (Unchecked(DRAWN),) if value_of(own, "sampled", Annotated[Any, whole_from(0), "a whole number"]) else ()
+    return PosteriorCheck(tuple(findings), (Unchecked(PROBABILITIES, "they are estimates"), *left))
+
+
+def _read_arcs(rows: list[Any], names: tuple[str, ...], kind: type[T]) -> dict[tuple[int, int], tuple[T, T]]:
+    """What is said of arcs, by (parent, child), and of an arc in either direction."""
+    index, arcs = {name: x for x, name in enumerate(names)}, dict[tuple[int, int], tuple[T, T]]()
     for row in rows:
         parent, child = (row.get("from"), row.get("to")) if isinstance(row, dict) else (None, None)
         if not (isinstance(parent, str) and isinstance(child, str) and {parent, child} <= index.keys()):
             raise InputError(f"The posterior of the result has {parent!r} and {child!r}, which are no two variables.")
         if parent == child or (index[parent], index[child]) in arcs:
             raise InputError(f"The posterior of the result has the arc from {parent!r} to {child!r} twice, or a loop.")
-        of_pair = {
-            "probability": row.get("either"),
-            **{key: row.get(f"either_{key}") for key in ("at_least", "at_most")},
-        }
-        arcs[index[parent], index[child]] = Pair(read_fields(Chance, row), read_fields(Chance, of_pair))
+        of_pair = {key.removeprefix("either_"): value for key, value in row.items() if key.startswith("either_")}
+        of_pair["probability"] = row.get("either")
+        arcs[index[parent], index[child]] = (read_fields(kind, row), read_fields(kind, of_pair))
     return arcs
 
 

@@ -30,10 +30,10 @@ PLAIN = {
 }
 
 
-def share(conditions):
+def share(conditions, weights=None):
     """The share of all networks over four variables, and its error, that has what is asked for."""
-    found = shares_of({"x": conditions}, NAMES, lambda some: PARENTS[some], len(DAGS))
-    return found["x"]
+    weights = np.ones(len(DAGS)) if weights is None else weights
+    return shares_of({"x": conditions}, NAMES, lambda some: PARENTS[some], weights)["x"]
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
@@ -44,8 +44,20 @@ def test_a_condition_is_what_it_says(condition, negated, sizes):
         holds = [PLAIN[condition](dag, a, b) != negated for dag in DAGS]
         own, error = share({f"{NO * negated}{condition}": [(NAMES[a], NAMES[b])]})
         assert own == sum(holds) / len(DAGS)
-        smoothed = (sum(holds) + 1) / (len(DAGS) + 2)
-        assert error == pytest.approx(math.sqrt(smoothed * (1 - smoothed) / len(DAGS)))
+        assert error == pytest.approx(math.sqrt(own * (1 - own) / len(DAGS) + len(DAGS) ** -2))
+
+
+def test_networks_that_count_differently(sizes):
+    """The error is that of a ratio of means, as found by drawing again and again."""
+    sizes({"features.TOGETHER": 16 * 100})
+    rng = np.random.default_rng(1)
+    holds = np.array([PLAIN["arcs"](dag, 0, 1) for dag in DAGS])
+    weights = np.exp(rng.normal(size=len(DAGS)) + holds)
+    own, error = share({"arcs": [("a", "b")]}, weights)
+    assert own == pytest.approx(weights[holds].sum() / weights.sum())
+    again = [rng.integers(len(DAGS), size=len(DAGS)) for _ in range(4000)]
+    spread = np.std([weights[some][holds[some]].sum() / weights[some].sum() for some in again])
+    assert error == pytest.approx(spread, rel=0.05)
 
 
 def test_all_conditions_must_hold():

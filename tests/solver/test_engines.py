@@ -10,14 +10,19 @@ from cases import random_dataset
 from patching import COMMIT_ALWAYS
 
 from extbnsl.core.claims import NOT_PROVED, OPTIMAL, TIME_LIMIT
-from extbnsl.core.errors import RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import StageAdvanced
 from extbnsl.files.manifest import read_manifest, write_manifest
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Workers
 from extbnsl.posteriors.layers import LayeredSum
 from extbnsl.posteriors.scope import PosteriorScope
+from extbnsl.posteriors.weighted import WeightedDraws
 from extbnsl.solver.place import Place
+from extbnsl.verify.document import read_claims
+from extbnsl.verify.posterior import check_posterior
+from extbnsl.verify.verdict import verify
 
 ONE = Budgets(threads=1, memory=1 << 30)
 
@@ -112,3 +117,91 @@ def test_networks_are_drawn_from_layers(dataset, whole, sizes):
         for row, count in zip(*np.unique(found.networks.rows[:, x], return_counts=True), strict=True):
             shares[list(unpack(own[row])), x] += count / 3000
     assert np.abs(shares - whole.arcs).max() < 5.0 * 0.5 / 3000**0.5
+
+
+TOO_MANY = {"networks.MOST_VARIABLES": 0}  # for sums that count each network once
+FEATURES = '{"path": {"paths": [["v0", "v3"]]}, "none": {"no_adjacent": [["v0", "v3"]]}}'
+
+
+@pytest.mark.parametrize("whole_lattice", [True, False])
+def test_too_many_variables_for_the_uniform_prior_are_estimated(dataset, sizes, whole_lattice):
+    """Arcs, pairs, features and the best network, within their standard errors; and nothing is proved."""
+    exact = posterior_over_all(dataset, PosteriorScope("uniform", 0.0, 20_000, FEATURES), budgets=ONE).posterior
+    sizes(TOO_MANY if whole_lattice else TOO_MANY | {"MOST_WHOLE": 0})
+    result = posterior_over_all(dataset, PosteriorScope("uniform", 1e-4, 20_000, FEATURES), budgets=ONE)
+    found = result.posterior
+    assert (result.status, found.method, found.reached) == (NOT_PROVED, WeightedDraws.engine, False)
+    assert found.estimate.draws > found.estimate.effective > 500.0
+    assert found.log_weight == (-np.inf, np.inf)
+    assert (found.estimate.ignored_orders > 0.0) != whole_lattice
+    off = [(found.sums.log_weight - exact.sums.log_weight) / found.estimate.log_error]
+    for chance, true in [
+        *((found.arc(p, x), exact.arc(p, x)) for p in found.names for x in found.names if p != x),
+        *((found.adjacency(p, x), exact.adjacency(p, x)) for p in found.names for x in found.names if p < x),
+        (found.best, exact.best),
+    ]:
+        assert (chance.at_least, chance.at_most) == (0.0, 1.0)
+        off.append((chance.probability - true.probability) / chance.standard_error)
+    for one, true in zip(found.features, exact.features, strict=True):
+        off.append((one.share - true.share) / np.hypot(one.standard_error, true.standard_error))
+    assert np.abs(off).max() < 5.0
+    assert np.mean(np.square(off)) < 2.0
+    shares = np.zeros_like(exact.arcs)
+    for x, own in enumerate(found.sums.parents):
+        for row, count in zip(*np.unique(found.networks.rows[:, x], return_counts=True), strict=True):
+            shares[list(unpack(own[row])), x] += count / 20_000
+    assert np.abs(shares - found.arcs).max() < 5.0 * 0.5 / 20_000**0.5
+
+
+def test_estimates_claim_no_proof(dataset, sizes):
+    """The document has no bounds, and the checker finds what says otherwise."""
+    sizes(TOO_MANY)
+    result = posterior_over_all(dataset, PosteriorScope(sample=3), budgets=ONE)
+    document = result.document()
+    own = document["posterior"]
+    assert not {"log_weight", "ignored", "rounding"} & own.keys()
+    assert not any("least" in key or "most" in key for key in {**own["arcs"][0], **own["network"]})
+    assert own["arcs"][0]["standard_error"] > 0.0
+    assert verify(document, dataset).findings == ()
+    heads = {name: content.partition(b"\n")[0] for name, content in result.posterior.files() if name.endswith(".csv")}
+    assert heads["posterior.csv"] == b"from,to,probability,standard_error,either,either_standard_error"
+    assert heads["families.csv"] == b"child,parents,probability,standard_error"
+
+    def checked(status=NOT_PROVED, **changes):
+        forged = {**document, "status": status, "posterior": {**own, **changes}}
+        with Workers(1) as workers:
+            return check_posterior(forged, read_claims(forged), dataset, workers)
+
+    assert checked().findings == ()
+    assert not checked().checked
+    assert [one.why for one in checked().unchecked] == ["they are estimates", ""]
+    assert checked(OPTIMAL).findings
+    assert checked(reached=True).findings
+    assert checked(estimate={**own["estimate"], "effective": 1e9}).findings
+    for wrong in ({"estimate": {}}, {"arcs": [{"from": "v0", "to": "v1"}]}, {"network": {"probability": 2.0}}):
+        with pytest.raises(InputError):
+            checked(**wrong)
+
+
+def test_draws_go_on_where_they_were_stopped(dataset, sizes, tmp_path):
+    """After each commit, to the last bit; a stop amid them leaves what was drawn."""
+    sizes(COMMIT_ALWAYS | TOO_MANY | {"MOST_WHOLE": 0, "NODES_AT_FIRST": 4, "weighted.TOGETHER": 1 << 13})
+    scope = PosteriorScope("uniform", 1e-2, 5)
+    whole = outcome(posterior_over_all(dataset, scope, budgets=ONE))
+    answers = set()
+    for commits in (3, 18, 21, 50):
+        folder, told = tmp_path / str(commits), []
+        folder.mkdir()
+
+        def look(event, told=told):
+            if isinstance(event, StageAdvanced) and event.stage == "sums":
+                told.append(event)
+
+        def stop(told=told, commits=commits):
+            return TIME_LIMIT if len(told) >= commits else None
+
+        stopped = posterior_over_all(dataset, scope, budgets=ONE, place=Place(folder), observer=look, stop=stop)
+        answers.add(stopped.posterior is not None)
+        place = Place(folder, resume=read_manifest(folder))
+        assert outcome(posterior_over_all(dataset, scope, budgets=ONE, place=place)) == whole
+    assert answers == {False, True}

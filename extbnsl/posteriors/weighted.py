@@ -1,0 +1,212 @@
+"""All networks, each counted once, where they are too many variables to be summed: networks drawn by orders, weighted.
+
+Sums over orders have pairs of an order and a network that keeps to it; they draw a pair as often as its network weighs,
+so a network comes as often as it has orders. Give each pair the share q(order | network), q any distribution over the
+orders of a network. The shares of a network come to 1, so the sum of w(network) q over all pairs is the weight of all
+networks, each counted once: the mean of q over draws estimates, without bias, the ratio of both sums; and draws that
+count by q estimate what part of the networks has anything. The best q is one over the number of orders of the network
+(Ellis and Wong 2008), which takes long to count. Here it is the probability of the order when one variable after the
+other is drawn from those whose parents are placed, each by the number of variables that wait for it, itself among them;
+one that waits for several counts for each of them by an equal part. That is the same for all orders if no variable
+waits for several, and nearly so if few do.
+
+Nothing is proved: few draws may have most of the weight, and the heaviest may not have come. What orders that are not
+drawn would bring is at most their weight, as q is at most 1; beside the mean of q that is too much to tell anything.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.codec import Lowest, Misfit
+from extbnsl.core.events import StageAdvanced
+from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.compiler import borrowed, njit
+from extbnsl.kernels.random import random_words
+from extbnsl.machine.workers import chunks
+from extbnsl.parents.exhaustive.state import Means
+from extbnsl.posteriors.layers import LayeredSum
+from extbnsl.posteriors.orders import OrderSums
+from extbnsl.scores.local import LocalScores
+
+STAGE = "sums"
+LEAST_DRAWS = 1 << 15
+TOGETHER = 1 << 12  # draws of a state
+TASK = 256  # of a task
+
+Pairs = Callable[[Any, int, range], tuple[NDArray[np.int32], NDArray[np.int32]]]
+
+
+@dataclass(frozen=True)
+class OrderedNetworks:
+    """What draws pairs of an order and a network.
+
+    scores: the families. states: of the sums over orders, given one to go on from. pairs: given such a state that is
+    `drawable`, a seed and numbers, some of a sequence of independent draws: orders (k, n), and rows (k, n) of the
+    families in `scores`.
+    """
+
+    scores: LocalScores
+    states: Callable[[Any], Iterator[OrderSums | LayeredSum]]
+    pairs: Pairs
+
+
+@dataclass(frozen=True)
+class WeightedDraws:
+    """How far weighted draws are; immutable.
+
+    sums: how far the sums over orders are. Of the draws: log_orders, the weight of the orders of which they were drawn,
+    and log_ignored, of those that could not be drawn, at most; rows (s, n) int32, of each child the number of its
+    family in the scores; logs (s,), of each draw that of its share.
+    """
+
+    engine: ClassVar[str] = "draws"
+    ignored: ClassVar[float] = math.inf  # what no draw has may weigh any amount
+    error: ClassVar[float] = 0.0
+
+    children: tuple[int, ...]  # how many families each has
+    sums: OrderSums | LayeredSum | None = None
+    log_orders: Lowest = -math.inf
+    log_ignored: Lowest = -math.inf
+    rows: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    logs: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def answers(self) -> bool:
+        """Whether there are draws."""
+        return self.logs.size > 0
+
+    @cached_property
+    def log_weight(self) -> float:
+        """An estimate of the logarithm of the weight of all networks."""
+        top = float(self.logs.max())
+        return self.log_orders + top + math.log(float(np.exp(self.logs - top).mean()))
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """What each draw counts, of 1."""
+        weights = np.exp(self.logs - self.logs.max())
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def families(self) -> tuple[NDArray[np.float64], ...]:
+        """An estimate of the probability of each family."""
+        return self._added(self.shares)
+
+    @property
+    def squares(self) -> tuple[NDArray[np.float64], ...]:
+        """Of each family, the squares of what its draws count: for standard errors."""
+        return self._added(self.shares**2)
+
+    def _added(self, own: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        pairs = zip(self.rows.T, self.children, strict=True)
+        return tuple(np.bincount(rows, own, families).astype(np.float64) for rows, families in pairs)
+
+    def check(self, scores: LocalScores) -> None:
+        """Raise Misfit unless it is of these scores."""
+        fits = self.children == tuple(costs.size for costs in scores.costs)
+        if fits and self.answers:
+            fits = self.rows.shape == (self.logs.size, scores.variables) and bool((self.rows >= 0).all())
+            fits = fits and bool((self.rows < np.array(self.children)).all() and (self.logs <= 0.0).all())
+        if not fits:
+            raise Misfit("draws")
+
+
+def weigh_draws(
+    drawn: OrderedNetworks, means: Means, seed: int, count: int, begun: WeightedDraws | None = None
+) -> Iterator[WeightedDraws]:
+    """Sum over orders, and draw so many networks; by layers, after each pass. Yields states, the last of which has all.
+
+    Goes on from `begun`, with the same result to the last bit. Draw number i depends on the sums, the seed and i alone.
+    Raises as the sums do, and Misfit if `begun` is not of these scores. O(n^3) at worst for a draw beside drawing it.
+    """
+    scores = drawn.scores
+    state = begun or WeightedDraws(tuple(costs.size for costs in scores.costs))
+    state.check(scores)
+    states = drawn.states(state.sums)
+    while True:
+        while state.sums is not None and state.sums.drawable and _drawn(state) < count:
+            state = _more(drawn, means, seed, range(_drawn(state), min(count, _drawn(state) + TOGETHER)), state)
+            means.observer(StageAdvanced(STAGE, _drawn(state), count, "networks", detail="draws"))
+            yield state
+        sums = next(states, None)
+        if sums is None:
+            return
+        state = replace(state, sums=sums)
+        yield state
+
+
+def resampled(state: WeightedDraws, seed: int, numbers: range) -> NDArray[np.int32]:
+    """Networks among the draws, as often as they count: (k, n). Number i depends on the seed and on i alone."""
+    words = random_words(~seed, numbers.stop)[numbers.start :]
+    ends = np.cumsum(state.shares)
+    places = np.searchsorted(ends, (words >> np.uint64(11)) * 2.0**-53 * ends[-1], "right")
+    return state.rows[np.minimum(places, ends.size - 1)]
+
+
+def _drawn(state: WeightedDraws) -> int:
+    """How many were drawn by the sums that there are now."""
+    return state.logs.size if state.sums is not None and state.log_orders == state.sums.log_weight else 0
+
+
+def _more(drawn: OrderedNetworks, means: Means, seed: int, numbers: range, state: WeightedDraws) -> WeightedDraws:
+    """With draws of these numbers after those before them; others go."""
+    assert state.sums is not None
+    orders, rows = drawn.pairs(state.sums, seed, numbers)
+    parents = np.stack([own[rows[:, x], 0] for x, own in enumerate(drawn.scores.parents)], axis=1)
+    logs, halt = np.zeros(len(numbers)), means.workers.halt
+    tasks = [(orders[lo:hi], parents[lo:hi], logs[lo:hi], halt) for lo, hi in chunks(len(numbers), TASK)]
+    means.workers.map(fill_log_shares, tasks)
+    means.workers.check()
+    if numbers.start:
+        rows, logs = np.concatenate([state.rows, rows]), np.concatenate([state.logs, logs])
+    log_weight, ignored = state.sums.log_weight, state.sums.ignored
+    log_ignored = log_weight + math.log(ignored) if ignored > 0.0 else -math.inf
+    return replace(state, log_orders=log_weight, log_ignored=log_ignored, rows=rows, logs=logs)
+
+
+@njit
+def fill_log_shares(orders, parents, logs, halt):
+    """Let logs (s,) be the logarithms of the shares of orders (s, n), each of a network with parents (s, n)."""
+    orders, parents, logs = borrowed((orders, parents, logs))
+    n = orders.shape[1]
+    waiting, leads = np.empty(n, np.uint64), np.empty(n)
+    for s in range(orders.shape[0]):
+        if halt[0]:
+            return
+        for x in range(n):
+            waiting[x] = u64(1) << u64(x)
+        for k in range(n - 1, -1, -1):  # what waits for a variable, all of which are later
+            x = orders[s, k]
+            left = parents[s, x]
+            while left:
+                waiting[lowest(left)] |= waiting[x]
+                left &= left - u64(1)
+        placed, log = u64(0), 0.0
+        for k in range(n):
+            free = u64(0)
+            for x in range(n):
+                if not placed >> u64(x) & u64(1) and not parents[s, x] & ~placed:
+                    free |= u64(1) << u64(x)
+            for y in range(n):
+                leads[y] = 0.0
+            left = free
+            while left:
+                own = waiting[lowest(left)]
+                while own:
+                    leads[lowest(own)] += 1.0
+                    own &= own - u64(1)
+                left &= left - u64(1)
+            x = orders[s, k]
+            own, part = waiting[x], 0.0
+            while own:
+                part += 1.0 / leads[lowest(own)]
+                own &= own - u64(1)
+            log += np.log(part / (n - k))
+            placed |= u64(1) << u64(x)
+        logs[s] = log
