@@ -71,6 +71,7 @@ TUNING_SHARE = 0.5  # of the time of a pass, for a descent to better bounds of t
 TRIALS_SHARE = 0.25  # and for trials of other groups
 MOST_TRIALS = 8
 LEAST_STEPS, MOST_STEPS = 16, 200  # of a descent
+MOST_NATS = 700.0  # by which what is ignored may outweigh what is kept
 SAMPLED = 64  # nodes of a layer for which they are to be better
 
 
@@ -140,13 +141,13 @@ class LayeredSum:
 
     @property
     def answers(self) -> bool:
-        """Whether a pass is complete."""
-        return bool(self.families)
+        """Whether a pass is complete, and bounds what it ignored by a number that a double holds."""
+        return bool(self.families) and self.log_ignored - self.log_weight < MOST_NATS
 
     @property
     def drawable(self) -> bool:
         """Whether samples can be drawn: between passes."""
-        return self.answers and self.reached == 0
+        return bool(self.families) and self.reached == 0
 
     @property
     def kept(self) -> int:

@@ -87,6 +87,12 @@ class WeightedDraws:
         top = float(self.logs.max())
         return self.log_orders + top + math.log(float(np.exp(self.logs - top).mean()))
 
+    @property
+    def ignored_orders(self) -> float:
+        """What share of the weight of all orders could not be drawn, at most."""
+        more = self.log_ignored - self.log_orders
+        return math.exp(min(more, 0.0)) / (1.0 + math.exp(-abs(more)))
+
     @cached_property
     def shares(self) -> NDArray[np.float64]:
         """What each draw counts, of 1."""
@@ -165,9 +171,8 @@ def _more(drawn: OrderedNetworks, means: Means, seed: int, numbers: range, state
     means.workers.check()
     if numbers.start:
         rows, logs = np.concatenate([state.rows, rows]), np.concatenate([state.logs, logs])
-    log_weight, ignored = state.sums.log_weight, state.sums.ignored
-    log_ignored = log_weight + math.log(ignored) if ignored > 0.0 else -math.inf
-    return replace(state, log_orders=log_weight, log_ignored=log_ignored, rows=rows, logs=logs)
+    log_ignored = state.sums.log_ignored if isinstance(state.sums, LayeredSum) else -math.inf
+    return replace(state, log_orders=state.sums.log_weight, log_ignored=log_ignored, rows=rows, logs=logs)
 
 
 @njit

@@ -401,8 +401,7 @@ def _draws_told(estimate: Mapping[str, Any]) -> str:
     """How many networks were drawn, what they tell, and what could not be drawn."""
     drawn, share = estimate["draws"], estimate["ignored_orders"]
     told = f"{in_full(drawn, 'network')} drawn by orders and weighted, worth {estimate['effective']:,.0f} equal ones"
-    lack = share / (1.0 + share)
-    return f"{told}; orders with up to {format_share(lack)} of the weight of all could not be drawn" if share else told
+    return f"{told}; orders with up to {format_share(share)} of the weight of all could not be drawn" if share else told
 
 
 def _effort(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

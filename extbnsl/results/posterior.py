@@ -86,8 +86,8 @@ class Estimate:
     """How sure estimates are, from networks that were drawn and weighted.
 
     draws: how many. effective: as many equal ones tell as much. log_error: the standard error of the logarithm of the
-    sum over all networks. ignored_orders: what the orders that could not be drawn weigh at most, of those that could.
-    squares: of the families, the sums of squares of what the draws that have them count, of 1.
+    sum over all networks. ignored_orders: what share of the weight of all orders could not be drawn, at most. squares:
+    of the families, the sums of squares of what the draws that have them count, of 1.
     """
 
     draws: int

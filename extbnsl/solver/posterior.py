@@ -125,8 +125,7 @@ def _estimate(state: WeightedDraws) -> Estimate:
     """How sure estimates from these draws are."""
     effective = 1.0 / float((state.shares**2).sum())
     log_error = math.sqrt(max(0.0, 1.0 / effective - 1.0 / state.logs.size))
-    ignored = math.exp(state.log_ignored - state.log_orders)
-    return Estimate(state.logs.size, effective, log_error, ignored, state.squares)
+    return Estimate(state.logs.size, effective, log_error, state.ignored_orders, state.squares)
 
 
 def _sum(run: PosteriorRun, engine: Engine) -> str | None:

@@ -101,7 +101,7 @@ class ClaimedEstimate:
     standard_error: FromZero
     draws: Positive
     effective: FromZero
-    ignored_orders: FromZero
+    ignored_orders: Share
 
 
 @dataclass(frozen=True)

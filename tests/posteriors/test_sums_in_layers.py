@@ -196,6 +196,13 @@ def test_of_equal_nodes_some_stay():
     assert answer.kept <= 20
 
 
+def test_a_pass_that_ignores_more_than_a_double_holds_is_no_answer():
+    passed = LayeredSum(log_weight=-900.0, log_ignored=-201.0, families=(np.ones(1),))
+    assert passed.answers
+    assert passed.ignored > 1e300
+    assert not replace(passed, log_ignored=0.0).answers
+
+
 def test_nodes_in_memory():
     assert nodes_in(0) == 1
     assert nodes_in(64_000_000) == 1_000_000

@@ -173,6 +173,12 @@ def test_a_state_of_something_else_is_refused():
         next(states_of(scores, 99, begun=other, engine=by_layers))
 
 
+@pytest.mark.parametrize("more", [-np.inf, -800.0, -2.0, 0.0, 3.0, 900.0])
+def test_what_could_not_be_drawn_is_a_share_of_all(more):
+    state = WeightedDraws((1,), None, 5.0, 5.0 + more)
+    assert state.ignored_orders == pytest.approx(1.0 - 1.0 / (1.0 + np.exp(min(more, 600.0))), abs=1e-12)
+
+
 def test_networks_come_again_as_often_as_they_count():
     state = last(states_of(random_scores(np.random.default_rng(1), 4, 1.0), 500))
     places = {tuple(row): k for k, row in enumerate(np.unique(state.rows, axis=0).tolist())}
