@@ -70,6 +70,7 @@ HOMES = {
     "ADVANCE_SECONDS": "run.progress",
     "BATCH": "bounds.lp.probing",
     "BESIDE_CLUSTERS": "bounds.groups",
+    "BETWEEN_PASSES": "posteriors.weighted",
     "BLOCKS": "kbest.halves",
     "BLOCK_POSITIONS": "posteriors.orders",
     "BOUND_CUT": "posteriors.completions",

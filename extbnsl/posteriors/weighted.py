@@ -35,7 +35,8 @@ from extbnsl.posteriors.orders import OrderSums
 from extbnsl.scores.local import LocalScores
 
 STAGE = "sums"
-LEAST_DRAWS = 1 << 15
+LEAST_DRAWS = 1 << 17
+BETWEEN_PASSES = 1 << 15  # draws, for whoever cannot wait for the next pass
 TOGETHER = 1 << 12  # draws of a state
 TASK = 256  # of a task
 
@@ -126,7 +127,8 @@ class WeightedDraws:
 def weigh_draws(
     drawn: OrderedNetworks, means: Means, seed: int, count: int, begun: WeightedDraws | None = None
 ) -> Iterator[WeightedDraws]:
-    """Sum over orders, and draw so many networks; by layers, after each pass. Yields states, the last of which has all.
+    """Sum over orders, and draw so many networks; by layers, some after each pass. Yields states, the last of which has
+    all.
 
     Goes on from `begun`, with the same result to the last bit. Draw number i depends on the sums, the seed and i alone.
     Raises as the sums do, and Misfit if `begun` is not of these scores. O(n^3) at worst for a draw beside drawing it.
@@ -136,9 +138,10 @@ def weigh_draws(
     state.check(scores)
     states = drawn.states(state.sums)
     while True:
-        while state.sums is not None and state.sums.drawable and _drawn(state) < count:
-            state = _more(drawn, means, seed, range(_drawn(state), min(count, _drawn(state) + TOGETHER)), state)
-            means.observer(StageAdvanced(STAGE, _drawn(state), count, "networks", detail="draws"))
+        wanted = _wanted(state, count)
+        for numbers in chunks(wanted, TOGETHER, _drawn(state)):
+            state = _more(drawn, means, seed, range(*numbers), state)
+            means.observer(StageAdvanced(STAGE, _drawn(state), wanted, "networks", detail="draws"))
             yield state
         sums = next(states, None)
         if sums is None:
@@ -153,6 +156,13 @@ def resampled(state: WeightedDraws, seed: int, numbers: range) -> NDArray[np.int
     ends = np.cumsum(state.shares)
     places = np.searchsorted(ends, (words >> np.uint64(11)) * 2.0**-53 * ends[-1], "right")
     return state.rows[np.minimum(places, ends.size - 1)]
+
+
+def _wanted(state: WeightedDraws, count: int) -> int:
+    """How many are to be drawn by the sums that there are now."""
+    if state.sums is None or not state.sums.drawable:
+        return 0
+    return count if state.sums.done else min(count, BETWEEN_PASSES)
 
 
 def _drawn(state: WeightedDraws) -> int:

@@ -183,13 +183,14 @@ def test_estimates_claim_no_proof(dataset, sizes):
             checked(**wrong)
 
 
-def test_draws_go_on_where_they_were_stopped(dataset, sizes, tmp_path):
+@pytest.mark.parametrize("sums", [{}, {"MOST_WHOLE": 0, "NODES_AT_FIRST": 4}])
+def test_draws_go_on_where_they_were_stopped(dataset, sizes, tmp_path, sums):
     """After each commit, to the last bit; a stop amid them leaves what was drawn."""
-    sizes(COMMIT_ALWAYS | TOO_MANY | {"MOST_WHOLE": 0, "NODES_AT_FIRST": 4, "weighted.TOGETHER": 1 << 13})
+    sizes(COMMIT_ALWAYS | TOO_MANY | sums | {"weighted.TOGETHER": 1 << 13})
     scope = PosteriorScope("uniform", 1e-2, 5)
     whole = outcome(posterior_over_all(dataset, scope, budgets=ONE))
     answers = set()
-    for commits in (3, 18, 21, 50):
+    for commits in (1, 4, 18, 21, 50):
         folder, told = tmp_path / str(commits), []
         folder.mkdir()
 
