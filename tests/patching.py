@@ -68,6 +68,7 @@ def called_by(module, name, make):
 # that several modules have is called by module and name.
 HOMES = {
     "ADVANCE_SECONDS": "run.progress",
+    "ALL_LOOKED_AT": "solver.weighing",
     "BATCH": "bounds.lp.probing",
     "BESIDE_CLUSTERS": "bounds.groups",
     "BETWEEN_PASSES": "posteriors.weighted",
@@ -115,6 +116,7 @@ HOMES = {
     "MOMENT": "orders.local_search",
     "MORE_SHARE": "proof.strategy",
     "MOST_ELEMENTS": "formats.network_xml",
+    "MOST_ERROR": "posteriors.networks",
     "MOST_MEETINGS": "kbest.halves",
     "MOST_NAMED": "parents.exhaustive.surviving",
     "MOST_NETWORKS": "verify.complete",
@@ -150,6 +152,8 @@ HOMES = {
     "TASK_ROWS": "parents.exhaustive.by_child",
     "TOLD": "parents.exhaustive.by_level",
     "TRIPLES": "bounds.lp.program",
+    "WIDTH_ABOVE": "posteriors.between",
+    "WIDTH_BELOW": "posteriors.between",
     "WINDOW": "bounds.lp.polish",
     "WORDS_AT_LEAST": "scores.bit_columns",
     "WORK": "orders.fitted.search",
@@ -158,6 +162,7 @@ HOMES = {
     "below.CHUNK": "kbest.below",
     "below.MOST_NODES": "kbest.below",
     "below.STEPS": "kbest.below",
+    "between.MOST_COUNTED": "posteriors.between",
     "bn_graph.PORTION": "lab.baselines.bn_graph",
     "branching.NODE_BYTES": "bounds.lp.branching",
     "by_level.CHUNK": "parents.exhaustive.by_level",
@@ -202,6 +207,7 @@ HOMES = {
     "networks.LARGE": "posteriors.networks",
     "networks.MOST_VARIABLES": "posteriors.networks",
     "models.HELD": "networks.models",
+    "networks.MOST_SECONDS": "posteriors.networks",
     "networks.PAIRS": "kbest.networks",
     "nodes.SHARES": "lab.baselines.nodes",
     "order_search.CHUNK": "verify.order_search",
@@ -232,6 +238,7 @@ HOMES = {
     "weighted.TASK": "posteriors.weighted",
     "weighted.TOGETHER": "posteriors.weighted",
     "varsets.ROWS": "kernels.varsets",
+    "weighing.MOST_FAMILIES": "solver.weighing",
     "workers.GRACE_SECONDS": "machine.workers",
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import group_families, pattern_table
-from extbnsl.kernels.varsets import pack
+from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
 
 WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to keep
@@ -123,10 +123,9 @@ def pair_weights(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[
     k = len(parents)
     loss = np.zeros((k, k))
     for i in range(k):
-        for j in range(k):
-            if i != j:
-                without = ~(parents[i][:, 0] & pack((j,), k)[0]).astype(bool)
-                loss[i, j] = costs[i][without][0] - costs[i][0] if without.any() else np.inf
+        for j in unpack(parents[i][0]):  # without any other one the best is there
+            without = ~(parents[i] & pack((j,), k)).any(axis=1)
+            loss[i, j] = costs[i][without][0] - costs[i][0] if without.any() else np.inf
     return np.minimum(loss, loss.T)
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import textwrap
+from collections.abc import Mapping
 from typing import TextIO
 
 WIDTH = 80  # of a terminal, at least
@@ -70,11 +71,19 @@ def stage_title(stage: str) -> str:
     return _TITLES.get(stage, stage)
 
 
-def held_of_all(of_all: float | None) -> str:
-    """A clause about what 'they', some of the networks there are, have of the probability of all of them."""
+def held_of_all(of_all: Mapping[str, float] | None) -> str:
+    """A clause about what 'they', some of the networks there are, have of the probability of all of them: at_least and
+    at_most, None if that is not known."""
+    whole = "of the posterior probability of all networks"
     if of_all is None:
-        return "what they hold of the posterior probability of all networks is not known"
-    return f"they hold {format_share(of_all)} of the posterior probability of all networks"
+        return f"what they hold {whole} is not known"
+    return f"they hold {share_between(of_all['at_least'], of_all['at_most'])} {whole}"
+
+
+def share_between(at_least: float, at_most: float) -> str:
+    """Between which values a share lies, for people; one figure if they are as good as the same."""
+    low, high = format_share(at_least), format_share(at_most)
+    return low if low == high else f"between {low} and {high}"
 
 
 def wrapped(line: str, indent: int = 2) -> str:

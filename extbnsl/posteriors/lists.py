@@ -29,12 +29,17 @@ def possible_families(constraints: Constraints) -> list[int]:
 
 def slack_for(possible: list[int], lost: float) -> float:
     """The slack, in nats, with which what is left out weighs at most so much of what is kept; infinity for 0."""
-    return math.log(len(possible) * max(possible) / math.log1p(lost)) if lost > 0.0 else math.inf
+    return math.log(len(possible) * max(possible)) - math.log(math.log1p(lost)) if lost > 0.0 else math.inf
 
 
 def lost_by(possible: list[int], slack: float) -> float:
     """What is left out by a slack weighs at most so much of what is kept."""
-    return math.expm1(math.fsum(math.log1p(families * math.exp(-slack)) for families in possible))
+    return math.expm1(log_growth(possible, slack))
+
+
+def log_growth(possible: list[int], slack: float) -> float:
+    """The logarithm of the factor by which what all weigh is more, at most, than what a slack keeps."""
+    return math.fsum(float(np.logaddexp(0.0, math.log(families) - slack)) for families in possible)
 
 
 def charged(scores: LocalScores, lost: float, workers: Workers) -> LocalScores:

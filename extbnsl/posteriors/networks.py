@@ -38,7 +38,7 @@ ROWS = 1 << 20  # about so many rows that a task goes over
 TOGETHER = 512  # rows of a block that pass on what they have together
 ROUND_OFF = 2.0**-53
 MOST_ERROR = 1e-3  # of the weight, relative
-MOST_SECONDS = 4.0
+MOST_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -238,14 +238,21 @@ def _tops(size: int) -> int:
     return min(MOST_TOPS, max(0, size - LARGE))
 
 
-def log_weight(scores: LocalScores, means: Means) -> float | None:
-    """The logarithm of the sum of exp(-cost) over all networks with these families; None if it takes more than some
-    MOST_SECONDS, or if rounding may leave too little of it, more than MOST_ERROR of it being in doubt. Raises as
-    `sum_over_networks` does."""
+def log_weight(scores: LocalScores, means: Means) -> tuple[float, float] | None:
+    """Between which values the logarithm of the sum of exp(-cost) over all networks with these families lies; None if
+    it takes more than some MOST_SECONDS, or as `log_between`. Raises as `sum_over_networks` does."""
     if sum(seconds_needed(part.size) for part in parts_of(scores)) > MOST_SECONDS:
         return None
     *_, last = sum_over_networks(scores, means)
-    return last.log_weight if last.error <= MOST_ERROR else None
+    return log_between(last)
+
+
+def log_between(sums: NetworkSums) -> tuple[float, float] | None:
+    """Between which values the logarithm of the weight lies, of sums that are done; None if rounding may leave too
+    little of it, more than MOST_ERROR of it being in doubt."""
+    if sums.error > MOST_ERROR:
+        return None
+    return sums.log_weight + math.log1p(-sums.error), sums.log_weight + math.log1p(sums.error)
 
 
 class _Sums:

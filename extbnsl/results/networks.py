@@ -12,6 +12,18 @@ from extbnsl.networks.network import Network
 
 
 @dataclass(frozen=True)
+class Between:
+    """Between which values a share of all networks there are lies, or a probability given the data."""
+
+    at_least: float
+    at_most: float
+
+    def times(self, share: float) -> "Between":
+        """The same of such a share of it."""
+        return Between(share * self.at_least, share * self.at_most)
+
+
+@dataclass(frozen=True)
 class CostedNetwork:
     """One of the best networks; cost in nats. rank: one more than there are cheaper ones."""
 
@@ -28,10 +40,12 @@ class CostedNetwork:
 @dataclass(frozen=True)
 class RankedNetwork(CostedNetwork):
     """One of a list. share: of the weight of all that were found; equivalence_class: its number, in the order of the
-    classes' best networks."""
+    classes' best networks; probability: given the data, of it, or of its class where these are listed, as far as the
+    networks of the class were found; None if nobody knows."""
 
     share: float
     equivalence_class: int
+    probability: Between | None = None
 
 
 def network_of(names: tuple[str, ...], parents: Sequence[NDArray[np.uint64]], row: NDArray[np.int32]) -> Network:
@@ -52,7 +66,8 @@ class RankedNetworks(Sequence[RankedNetwork]):
     """m networks over n variables, best first; each is made when it is asked for.
 
     parents[x] (k, words) uint64: the parent sets of child x, of which network i has number rows[i, x]; rows (m, n)
-    int32. costs (m,) float64 in nats, ascending; ranks, classes (m,) int64; shares (m,) float64.
+    int32. costs (m,) float64 in nats, ascending; ranks, classes (m,) int64; shares (m,) float64. of_all: what those
+    that were found have of the weight of all there are, None if nobody knows.
     """
 
     names: tuple[str, ...]
@@ -62,6 +77,7 @@ class RankedNetworks(Sequence[RankedNetwork]):
     ranks: NDArray[np.int64]
     classes: NDArray[np.int64]
     shares: NDArray[np.float64]
+    of_all: Between | None = None
 
     def __len__(self) -> int:
         return self.costs.size
@@ -76,12 +92,14 @@ class RankedNetworks(Sequence[RankedNetwork]):
         if isinstance(i, slice):
             return [self[k] for k in range(*i.indices(len(self)))]
         k = range(len(self))[i]
+        share = float(self.shares[k])
         return RankedNetwork(
             int(self.ranks[k]),
             float(self.costs[k]),
             network_of(self.names, self.parents, self.rows[k]),
-            float(self.shares[k]),
+            share,
             int(self.classes[k]),
+            None if self.of_all is None else self.of_all.times(share),
         )
 
     def __repr__(self) -> str:

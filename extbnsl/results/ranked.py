@@ -8,7 +8,7 @@ killed before all files of its result were written.
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
 from extbnsl.formats.spelling import csv_text
 from extbnsl.kernels.varsets import as_varsets, pack, sizes, unpack
 from extbnsl.networks.network import Network
-from extbnsl.results.networks import RankedNetworks
+from extbnsl.results.networks import Between, RankedNetworks
 from extbnsl.results.outputs import files_beside, networks
 from extbnsl.results.reading import CLOSING, OPENING, read_networks
 from extbnsl.results.result import Result
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from extbnsl.data import Data
 
 FAMILIES = 1 << 17  # of networks that are written together
-NETWORKS_HEADER = "rank,cost,share_of_found,equivalence_class,arcs,model"
-ARCS_HEADER = ("from", "to", "share_of_found", "either_of_found", "found_of_all")
+NETWORKS_HEADER = "rank,cost,share_of_found,probability_at_least,probability_at_most,equivalence_class,arcs,model"
+ARCS_HEADER = (
+    *("from", "to", "share_of_found", "either_of_found"),
+    *("found_of_all_at_least", "found_of_all_at_most"),
+)
 
 
 def json_list(networks: RankedNetworks) -> Iterator[bytes]:
@@ -52,9 +55,10 @@ def json_list(networks: RankedNetworks) -> Iterator[bytes]:
         yield encoded((",\n" if some.start else "") + ",\n".join(lines))
 
 
-def networks_table(networks: RankedNetworks) -> Iterator[bytes]:
+def networks_table(networks: RankedNetworks, of_all: Between | None) -> Iterator[bytes]:
     """The networks as a table in CSV, in pieces: with the number of arcs, and as bnlearn's `modelstring` writes them,
-    each variable behind its parents."""
+    each variable behind its parents. of_all: what those that were found have of the weight of all networks there are,
+    from which the probability of each follows; None if that is not known."""
     names = [name.replace('"', '""') for name in networks.names]
     quote = '"' if any(mark in name for name in names for mark in ',"\r\n') else ""
 
@@ -67,25 +71,33 @@ def networks_table(networks: RankedNetworks) -> Iterator[bytes]:
         models = np.take_along_axis(texts, orders(varsets), axis=1).tolist()
         arcs = sizes(varsets).sum(axis=1).tolist()
         lines = [
-            f"{rank},{cost!r},{share!r},{number},{count},{quote}{''.join(model)}{quote}\n"
+            f"{rank},{cost!r},{share!r},{_chance(share, of_all)},{number},{count},{quote}{''.join(model)}{quote}\n"
             for (rank, cost, share, number), count, model in zip(figures, arcs, models, strict=True)
         ]
         yield encoded("".join(lines))
 
 
-def arcs_table(names: Sequence[str], shares: NDArray[np.float64], of_all: float | None) -> bytes:
+def _chance(share: float, of_all: Between | None) -> str:
+    """Two fields of a row: between which values the probability of a network with this share lies."""
+    if of_all is None:
+        return ","
+    chance = of_all.times(share)
+    return f"{chance.at_least!r},{chance.at_most!r}"
+
+
+def arcs_table(names: Sequence[str], shares: NDArray[np.float64], of_all: Between | None) -> bytes:
     """The arcs that a network may have as a table in CSV, that of the largest share first.
 
     shares (n, n): of each arc, parent by child, in the weight of the networks that were found; of_all: what these have
     of the weight of all networks there are, None if that is not known, which each line repeats. "either" is the share
     of the networks in which the two variables are joined, in one direction or the other.
     """
-    rows = []
+    rows, ends = [], (None, None) if of_all is None else (of_all.at_least, of_all.at_most)
     order = np.argsort(-shares, axis=None, kind="stable")[: np.count_nonzero(shares > 0.0)]
     for p, x in zip(*np.unravel_index(order, shares.shape), strict=True):
         either = shares[p, x] + shares[x, p]
         figures = [min(1.0, float(value)) for value in (shares[p, x], either)]
-        rows.append((names[p], names[x], *figures, of_all))
+        rows.append((names[p], names[x], *figures, *ends))
     return encoded(csv_text(ARCS_HEADER, rows))
 
 
@@ -149,9 +161,10 @@ class KBestResult(Result):
     share : float
         Of the weight of the networks that were found, that of the listed ones: less than one where others within the
         factor were counted.
-    of_all : float or None
-        What the networks that were found have of the weight of all there are, or of their probability given the data:
-        so a share times this is the probability of a network. None if nobody knows, as beyond 18 variables.
+    of_all : Between or None
+        What the networks that were found have of the weight of all there are, or of their probability given the data,
+        `at_least` and `at_most`: so a share times this is the probability of a network. To 18 variables, and where few
+        can lie on cycles together, both are the same but for rounding. None if nobody knows.
     written : int
         So many of the best have files of their own, and the best in any case.
     """
@@ -161,8 +174,11 @@ class KBestResult(Result):
     arcs: NDArray[np.float64] = field(kw_only=True)
     counted: int | None = None
     share: float = 1.0
-    of_all: float | None = None
     written: int = TOP
+
+    @property
+    def of_all(self) -> Between | None:
+        return self.networks.of_all
 
     @property
     def file_names(self) -> tuple[str, ...]:
@@ -178,7 +194,7 @@ class KBestResult(Result):
                 "networks": self.counted,
                 "listed": len(self.networks),
                 "share": self.share,
-                "of_all": self.of_all,
+                "of_all": None if self.of_all is None else asdict(self.of_all),
                 "written": max(1, min(self.written, len(self.networks))),
             },
             "classes": _classes(self.networks),
@@ -199,8 +215,10 @@ def ranked_files(
     """The files that tell ranked networks and shares of arcs (n, n) beside this document, as (name, content): tables,
     and the networks that have files of their own, the best one as the last, whose last file tells that the others have
     been written."""
-    yield RANKED, networks_table(ranked)
-    yield ARCS, arcs_table(ranked.names, arcs, document["count"]["of_all"])
+    found = document["count"]["of_all"]
+    of_all = None if found is None else Between(**found)
+    yield RANKED, networks_table(ranked, of_all)
+    yield ARCS, arcs_table(ranked.names, arcs, of_all)
     for place in range(max(1, min(document["count"]["written"], len(ranked))), 0, -1):
         own = ranked[place - 1]
         yield from networks(own.network, dataset, own.cost, Claim.of_result(document), place)

@@ -31,11 +31,11 @@ from extbnsl.solver.listing import (
     list_networks,
     look_further,
     tally_networks,
-    weigh_all,
 )
 from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import Solution, concluded
 from extbnsl.solver.ranking import FoundNetworks, RankingCommits, costed_networks, ranked_result
+from extbnsl.solver.weighing import weigh_all
 
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
 Parents = tuple[tuple[int, ...], ...]  # of a network

@@ -1,7 +1,6 @@
 """All networks within a slack, and within more, until there are as many as are asked for, or all within the factor; and
 what all of these add up to, if they are too many to list. The standing follows."""
 
-import contextlib
 import math
 
 import numpy as np
@@ -24,10 +23,8 @@ from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import Means
-from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
+from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.parents.pruning import prune
-from extbnsl.posteriors.networks import log_weight
 from extbnsl.proof.context import Context
 from extbnsl.results.networks import varsets_of
 from extbnsl.scores.local import LocalScores
@@ -35,12 +32,10 @@ from extbnsl.solver.families import all_given, counted_families, given_scores
 from extbnsl.solver.opening import Opened
 from extbnsl.solver.ranking import FOUND, TALLIED, FoundNetworks, Ranking, RankingCommits, Tallied, found_of
 
-LISTING, TALLYING, WEIGHING = "networks", "tally", "weight"  # stages
+LISTING, TALLYING = "networks", "tally"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
-MOST_WEIGHED = 18  # variables whose networks are all weighed: up to a second
-LEFT_OUT = 1e-9  # of the weight of all networks may be of families that are not looked at, relative
 ROUNDING = 2.0**-48  # what a sum of costs may be off, relative to how much they are
 
 RankingRun = Opened[RankingCommits]
@@ -99,38 +94,6 @@ def list_networks(run: RankingRun) -> None:
             standing.upper_bound = min(standing.upper_bound, float(costs[0]))
             standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
             standing.ledger.keep(FOUND, found.arrays, whole=True)
-
-
-def weigh_all(run: RankingRun) -> None:
-    """Let the standing have the weight of all networks there are, of a few variables, if time and memory do for it."""
-    problem, standing, context = run.asked.problem, run.commits.standing, run.context
-    if problem.variables > MOST_WEIGHED:
-        return
-    with context.stages.stage(WEIGHING, "all networks there are") as summary:
-        with contextlib.suppress(Stopped, BudgetError, MemoryError):
-            means = Means(context.workers, context.shelf, context.observer)
-            scores = _families_that_weigh(run, means)
-            if scores is not None:
-                standing.log_weight = log_weight(scores, means)
-        summary.append("not known" if standing.log_weight is None else "exact")
-
-
-def _families_that_weigh(run: RankingRun, means: Means) -> LocalScores | None:
-    """The families that make up the weight of all networks, but for LEFT_OUT of it; None if the time ends before.
-
-    A family that is left out weighs less than its best subset, which is not, by the factor exp(slack), and may be
-    replaced by it in any network. Each stands in for fewer than 2^n families, and a network has n.
-    """
-    problem, n = run.asked.problem, run.asked.problem.variables
-    if isinstance(problem, LocalScores):
-        return given_scores(problem, run.asked.claim)
-    slack = math.log(n * 2.0**n / LEFT_OUT)
-    found = surviving_families(problem, run.asked.claim, means, slack=slack)
-    if found.stopped:
-        return None
-    if not isinstance(problem, Dataset):
-        return found.scores
-    return with_constants(found.scores, problem, slack, None, means.workers.check)
 
 
 def look_further(standing: Ranking, k: int) -> None:

@@ -21,10 +21,11 @@ from extbnsl.kbest.networks import Networks, lists_of, no_networks
 from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, ranks, shares
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes, words
+from extbnsl.posteriors.between import LogWeight
 from extbnsl.proof.commits import FamilyCheckpoints, Record
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import FamiliesSoFar
-from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of, varsets_of
+from extbnsl.results.networks import Between, CostedNetwork, RankedNetworks, network_of, varsets_of
 from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
@@ -78,7 +79,7 @@ class Ranking(FamiliesSoFar):
     next_slack: of the networks that are looked for.
     found: those of the last slack.
     tallied: all within the factor, where not all of them are listed.
-    log_weight: the logarithm of the sum of exp(-cost) over all networks there are, if somebody knows.
+    log_weight: of the sum of exp(-cost) over all networks there are, if somebody knows.
     ledger: what has been found of components.
     entries: the files of the ledger.
     """
@@ -89,7 +90,7 @@ class Ranking(FamiliesSoFar):
     next_slack: float | None = None
     found: FoundNetworks | None = None
     tallied: Tallied | None = None
-    log_weight: Annotated[float | None, UNKEPT] = None
+    log_weight: Annotated[LogWeight | None, UNKEPT] = None
     ledger: Annotated[Ledger, UNKEPT] = field(default_factory=Ledger)
     entries: dict[str, StoredFile] = field(default_factory=dict)
 
@@ -219,6 +220,7 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
         first = np.unique(classes, return_index=True)[1]
         own_shares = np.bincount(classes, weights=own_shares).astype(np.float64, copy=False)
         networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
+    weight = standing.log_weight
     ranked = RankedNetworks(
         result.network.names,
         found.parents,
@@ -227,6 +229,7 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
         ranks(networks.costs),
         classes + 1,
         share * own_shares,
+        None if weight is None else _share_of(weight, log_found),
     )
     own = {field.name: getattr(result, field.name) for field in fields(Result)}
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
@@ -237,9 +240,13 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
         arcs=arcs,
         counted=_how_many(ranked, found, tallied, scope),
         share=share,
-        of_all=None if standing.log_weight is None else min(1.0, math.exp(log_found - standing.log_weight)),
         written=scope.top,
     )
+
+
+def _share_of(weight: LogWeight, log_found: float) -> Between:
+    """What networks of this log weight have of all."""
+    return Between(*(math.exp(min(0.0, log_found - end)) for end in (weight.at_most, weight.at_least)))
 
 
 def _how_many(ranked: RankedNetworks, found: FoundNetworks, tallied: Tallied | None, scope: Scope) -> int | None:

@@ -167,13 +167,21 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class OfAll:
+    """Between which values a share of all networks there are lies."""
+
+    at_least: Share
+    at_most: Share
+
+
+@dataclass(frozen=True)
 class Count:
     """How many networks there are, and what they weigh."""
 
     networks: Annotated[Networks | None, "a number of networks or null"]
     listed: Networks  # how many of these
     share: Share  # that the listed ones have of the weight of those that were found
-    of_all: Annotated[Share | None, "a share or null"]  # that those that were found have of the weight of all there are
+    of_all: Annotated[OfAll | None, "two shares or null"]  # that they have of all there are
     written: Networks  # how many have files of their own
 
 

@@ -23,7 +23,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate, TooMuch, ceil_units
 from extbnsl.verify.certificate_reader import read_certificate
 from extbnsl.verify.complete import Question, networks_below
-from extbnsl.verify.document import Summary
+from extbnsl.verify.document import OfAll, Summary
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family, Listed, class_key, first_of, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
@@ -32,7 +32,7 @@ from extbnsl.verify.recount import family_source
 from extbnsl.verify.steps import NO_CUTS, Pass, Wholes
 from extbnsl.verify.sums import UNIFORM, cost_table, log_weight
 
-ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
+ROUNDED = 1e-3  # what a sum over all networks may be off, relatively
 ADDED = 1e-6  # what a share may be off that was added up without a list
 
 
@@ -258,8 +258,13 @@ def _findings_of_all(looked: _Looked) -> Iterator[str]:
     in_all = log_weight(looked.table, UNIFORM, looked.workers)
     shares = [min(1.0, math.exp(math.log(weight) - listed.costs[0] - in_all)) for weight in weights]
     claimed = summary.count.of_all
-    if claimed is not None and not any(abs(share - claimed) <= ROUNDED * share for share in shares):
+    if claimed is not None and not any(_holds(claimed, share) for share in shares):
         yield (
-            f"The networks that were found are said to have {claimed!r} of the weight of all networks there are, but "
-            f"they have {shares[-1]!r}."
+            f"The networks that were found are said to have between {claimed.at_least!r} and {claimed.at_most!r} of "
+            f"the weight of all networks there are, but they have {shares[-1]!r}."
         )
+
+
+def _holds(claimed: OfAll, share: float) -> bool:
+    """Whether a share lies between these values, but for rounding."""
+    return claimed.at_least * (1.0 - ROUNDED) <= share <= claimed.at_most * (1.0 + ROUNDED)

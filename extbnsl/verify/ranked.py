@@ -20,8 +20,14 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import Summary, TopNetwork, read_claims, read_summary
 from extbnsl.verify.listed import FIRST, Listed, first_of
 
-NETWORKS_HEAD = ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]
-ARCS_HEAD = ["from", "to", "share_of_found", "either_of_found", "found_of_all"]
+NETWORKS_HEAD = [
+    *("rank", "cost", "share_of_found", "probability_at_least", "probability_at_most"),
+    *("equivalence_class", "arcs", "model"),
+]
+ARCS_HEAD = [
+    *("from", "to", "share_of_found", "either_of_found"),
+    *("found_of_all_at_least", "found_of_all_at_most"),
+]
 LONGEST = 1 << 28  # characters of a field: all arcs of a network are in one
 EXACT = 1e-9  # what a share may be off, relatively, and a sum of shares
 
@@ -193,7 +199,8 @@ def table_findings(
 ) -> Iterator[str]:
     """A sentence for each table of a run directory that is there and says something else than a result of which
     `verify_networks` finds that all holds; networks: its items, which are read as the table is."""
-    yield from _compared(folder / RANKED, NETWORKS_HEAD, (_network_row(one, names) for one in networks))
+    of_all = head["count"]["of_all"]
+    yield from _compared(folder / RANKED, NETWORKS_HEAD, (_network_row(one, names, of_all) for one in networks))
     yield from _compared(folder / ARCS, ARCS_HEAD, _arc_rows(head, names))
 
 
@@ -222,7 +229,7 @@ def _compared(path: Path, head: list[str], rows: Iterable[list[str]]) -> Iterato
             csv.field_size_limit(before)
 
 
-def _network_row(network: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+def _network_row(network: Mapping[str, Any], names: Sequence[str], of_all: Mapping[str, float] | None) -> list[str]:
     """The row of a network, with its arcs as bnlearn's `modelstring` writes them."""
     parents = network["parents"]
     index = {name: i for i, name in enumerate(names)}
@@ -235,8 +242,13 @@ def _network_row(network: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     own = {name: ":".join(sorted(parents[name], key=index.__getitem__)) for name in names}
     model = "".join(f"[{name}|{own[name]}]" if own[name] else f"[{name}]" for name in order)
     arcs = sum(map(len, parents.values()))
-    figures = (network["rank"], network["cost"], network["share"], network["equivalence_class"], arcs)
-    return [*map(repr, figures), _written(model)]
+    figures, others = (network["rank"], network["cost"], network["share"]), (network["equivalence_class"], arcs)
+    return [*map(repr, figures), *_ends(of_all, network["share"]), *map(repr, others), _written(model)]
+
+
+def _ends(of_all: Mapping[str, float] | None, share: float = 1.0) -> list[str]:
+    """Between which values such a share of what was found lies, of all networks there are."""
+    return ["", ""] if of_all is None else [repr(share * of_all[end]) for end in ("at_least", "at_most")]
 
 
 def _arc_rows(head: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[str]]:
@@ -246,7 +258,7 @@ def _arc_rows(head: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[st
     for p, x, share in sorted(arcs, key=lambda arc: -arc[2]):
         either = min(1.0, share + shares.get(p, {}).get(x, 0.0))
         names_of_both = (as_text(_written(name)) for name in (p, x))
-        yield [*names_of_both, repr(share), repr(either), "" if of_all is None else repr(of_all)]
+        yield [*names_of_both, repr(share), repr(either), *_ends(of_all)]
 
 
 def _written(text: str) -> str:

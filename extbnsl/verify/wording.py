@@ -12,7 +12,7 @@ from extbnsl.core.claims import (
     OPTIMAL,
     TIME_LIMIT,
 )
-from extbnsl.core.figures import format_share, in_full
+from extbnsl.core.figures import in_full, share_between
 from extbnsl.verify.document import Asked, Summary
 from extbnsl.verify.question import (
     COUNT,
@@ -89,7 +89,8 @@ def claim_lines(stated: Statement) -> Iterator[str]:
         within = "" if summary.within is None else f" within {summary.within!r} nats of the best"
         of = "" if summary.count.networks is None else f" of {summary.count.networks:,}"
         yield f"listed: {summary.count.listed:,}{of}{within}"
-        yield f"found-of-all: {'none' if summary.count.of_all is None else repr(summary.count.of_all)}"
+        of_all = summary.count.of_all
+        yield f"found-of-all: {'none' if of_all is None else f'{of_all.at_least!r} to {of_all.at_most!r}'}"
 
 
 def _headline(question: Question, summary: Summary | None) -> str:
@@ -188,7 +189,8 @@ def _recomputed(stated: Statement, source: str) -> Iterator[str]:
     if SHARES in checked:
         yield "the shares of networks, classes and arcs, of all networks found"
     if OF_ALL in checked and summary.count.of_all is not None:
-        yield f"what the networks found hold of all there are: {format_share(summary.count.of_all)}"
+        held = share_between(summary.count.of_all.at_least, summary.count.of_all.at_most)
+        yield f"what the networks found hold of all there are: {held}"
 
 
 def _proof(stated: Statement) -> Iterator[str]:

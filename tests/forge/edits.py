@@ -178,10 +178,14 @@ def figure_of_network(case, rng):
 
 def count(case, rng):
     key = rng.choice(["networks", "listed", "share", "of_all", "written"])
-    before = case.document["count"][key]
-    case.document["count"][key] = rng.choice(
-        [None, 1, before and before * 0.5, before and before * 1.001, before and before + 1, 10**9]
-    )
+    place = case.document["count"]
+    if key == "of_all" and place[key] is not None and rng.random() < 0.8:
+        place, key = place[key], rng.choice(["at_least", "at_most"])
+    before = place[key]
+    if isinstance(before, dict):
+        place[key] = rng.choice([None, 1, {}])
+        return
+    place[key] = rng.choice([None, 1, before and before * 0.5, before and before * 1.001, before and before + 1, 10**9])
 
 
 def within(case, rng):

@@ -129,8 +129,9 @@ def _lies_of_shares(document, every, found, keys, kinds):
         [of_class[head["heaviest"] - 1], head["share"]], [max(of_class)] * 2
     ):
         yield "the heaviest class"
-    if count["of_all"] is not None and not math.isclose(count["of_all"], total / every_weight, rel_tol=OF_ALL):
-        yield f"what they hold of all is {total / every_weight}"
+    of_all, true = count["of_all"], total / every_weight
+    if of_all is not None and not of_all["at_least"] * (1 - OF_ALL) <= true <= of_all["at_most"] * (1 + OF_ALL):
+        yield f"what they hold of all is {true}"
     keys = ("rank", "cost", "share", "equivalence_class")
     top = [{key: one[key] for key in keys} | {"arcs": sum(map(len, one["parents"].values()))} for one in networks[:10]]
     if json.dumps(top, sort_keys=True) != json.dumps(document["top"], sort_keys=True):

@@ -62,7 +62,9 @@ def test_arcs_are_drawn_as_sure_as_they_are(drawn):
     result = extbnsl.k_best(TABLE, k=4)
     table, _ = rows(result._repr_html_())
     assert table["networks"] == "4 networks, the best"
-    assert table["shares"].startswith(f"of the weight of the listed networks alone; they hold {result.of_all:.4f} of")
+    assert table["shares"].startswith(
+        f"of the weight of the listed networks alone; they hold {result.of_all.at_least:.4f} of"
+    )
     assert drawn[-1][2] == of_arcs(result.network, lambda p, x: result.arcs[p, x])
     assert 0.0 < min(drawn[-1][2].values()) < 1.0
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from extbnsl.formats.network_reader import read_network
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.results import ranked as listing
+from extbnsl.results.networks import Between
 from extbnsl.results.ranked import orders, other_files
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import foreign_files, remove_run
@@ -68,17 +70,23 @@ def parsed_model(model, variables):
     return {child: set(parents.split(":")) - {""} for child, _, parents in families}, [f[0] for f in families]
 
 
+@pytest.mark.parametrize("of_all", [None, Between(0.125, 0.5)])
 @pytest.mark.parametrize("variables", [NAMES["plain"], NAMES["many"], NAMES["one"]])
-def test_the_table_of_networks(variables):
-    networks = fake_networks(40, variables)
+def test_the_table_of_networks(variables, of_all):
+    networks = replace(fake_networks(40, variables), of_all=of_all)
     result = fake_result(networks)
     header, *rows = csv.reader(io.StringIO(text_of(result.files(result.document()), "networks.csv")))
-    assert header == ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]
+    assert header == [
+        *("rank", "cost", "share_of_found", "probability_at_least", "probability_at_most"),
+        *("equivalence_class", "arcs", "model"),
+    ]
     assert len(rows) == 40
     for row, one in zip(rows, networks, strict=True):
         assert [int(row[0]), float(row[1]), float(row[2])] == [one.rank, one.cost, one.share]
-        assert [int(row[3]), int(row[4])] == [one.equivalence_class, len(one.network.arcs())]
-        parents, order = parsed_model(row[5], variables)
+        assert row[3:5] == ["", ""] if of_all is None else [repr(one.share * 0.125), repr(one.share * 0.5)]
+        assert one.probability == (None if of_all is None else Between(float(row[3]), float(row[4])))
+        assert [int(row[5]), int(row[6])] == [one.equivalence_class, len(one.network.arcs())]
+        parents, order = parsed_model(row[7], variables)
         assert parents == {child: set(own) for child, own in one.parents.items()}
         assert all(order.index(p) < order.index(child) for child, own in parents.items() for p in own)
 
@@ -90,7 +98,7 @@ def test_a_model_is_written_as_bnlearn_writes_it():
     networks = fake_networks(1, network.names)
     sets = tuple(pack(own, 6)[None, :] for own in network.parents)
     own = type(networks)(network.names, sets, np.zeros((1, 6), np.int32), *(getattr(networks, key) for key in FIGURES))
-    (_, row) = b"".join(listing.networks_table(own)).decode().splitlines()
+    (_, row) = b"".join(listing.networks_table(own, None)).decode().splitlines()
     assert row.endswith(",1,5,[A][C][F][B|A][D|A:C][E|B:F]")
 
 
@@ -105,7 +113,7 @@ def test_hostile_names_in_tables():
     for row, one, order in zip(rows[1:], networks, found, strict=True):
         told = [(HOSTILE[x], ":".join(HOSTILE[p] for p in one.network.parents[x])) for x in order]
         model = "".join(f"[{child}|{own}]" if own else f"[{child}]" for child, own in told)
-        assert row[5] == model.encode("utf-8", "backslashreplace").decode()
+        assert row[7] == model.encode("utf-8", "backslashreplace").decode()
     arcs = list(csv.reader(io.StringIO(files["arcs.csv"].decode(), newline="")))
     spelled = {name.encode("utf-8", "backslashreplace").decode() for name in HOSTILE}
     assert {name for row in arcs[1:] for name in row[:2]} <= spelled
@@ -114,25 +122,29 @@ def test_hostile_names_in_tables():
 def test_the_table_of_arcs(variables):
     networks = fake_networks(30, variables)
     arcs, spelled = arcs_of(networks), [name.encode("utf-8", "backslashreplace").decode() for name in variables]
-    table = files_of(fake_result(networks, of_all=0.125))["arcs.csv"].decode()
+    networks = replace(networks, of_all=Between(0.125, 0.5))
+    table = files_of(fake_result(networks))["arcs.csv"].decode()
     header, *rows = csv.reader(io.StringIO(table, newline=""))
-    assert header == ["from", "to", "share_of_found", "either_of_found", "found_of_all"]
+    assert header == [
+        *("from", "to", "share_of_found", "either_of_found"),
+        *("found_of_all_at_least", "found_of_all_at_most"),
+    ]
     told = [float(row[2]) for row in rows]
     assert told == sorted(told, reverse=True)
     assert min(told, default=1.0) > 0.0
     assert len(rows) == np.count_nonzero(arcs)
-    for p, x, share, either, of_all in rows:
+    for p, x, share, either, *of_all in rows:
         a, b = spelled.index(p), spelled.index(x)
         assert float(share) == pytest.approx(arcs[a, b])
         assert float(either) == pytest.approx(arcs[a, b] + arcs[b, a])
         assert float(either) <= 1.0
-        assert of_all == "0.125"
+        assert of_all == ["0.125", "0.5"]
 
 
 def test_arcs_in_both_directions_have_the_share_of_either():
     """And of what nobody knows, nothing."""
     table = listing.arcs_table(["a", "b"], np.array([[0.0, 0.25], [0.5, 0.0]]), None).decode()
-    assert table.splitlines()[1:] == ["b,a,0.5,0.75,", "a,b,0.25,0.75,"]
+    assert table.splitlines()[1:] == ["b,a,0.5,0.75,,", "a,b,0.25,0.75,,"]
 
 
 @pytest.mark.slow

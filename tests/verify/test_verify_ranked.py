@@ -256,7 +256,14 @@ FORGERIES = [
     (change(None, "count", {}), "The result has no 'networks'"),
     (take_count("of_all"), "The result has no 'of_all'"),
     (take_count("share"), "The result has no 'share'"),
-    (change(None, "count", of("of_all", 1.5)), "The 'of_all' of the result is not a share"),
+    (
+        change(None, "count", of("of_all", 0.5)),
+        "The 'of_all' of the result is not two shares or null",
+    ),
+    (
+        change(None, "count", of("of_all", {"at_least": 0.5, "at_most": 1.5})),
+        "The 'of_all' of the result is not two shares",
+    ),
     (change(None, "count", None), "The 'count' of the result is not an object"),
     (take(None, "count"), "The result has no 'count'"),
     (take(None, "within"), "The result has no 'within'"),
@@ -419,10 +426,19 @@ def test_what_is_found_has_its_share_of_all_networks(by, listed):
     document, problem = a_document(), a_problem()
     document = document if listed is None else shortened(document, listed)
     assert left(document, problem) == []
-    assert 0.0 < document["count"]["of_all"] * by < 1.0
-    document["count"]["of_all"] *= by
+    of_all = document["count"]["of_all"]
+    assert 0.0 < of_all["at_least"] * by <= of_all["at_most"] * by < 1.0
+    document["count"]["of_all"] = {end: share * by for end, share in of_all.items()}
     (found,) = findings_of(document, problem)
     assert "of the weight of all networks there are, but they have" in found
+
+
+def test_what_is_found_may_be_said_to_lie_between_bounds():
+    document, problem = a_document(), a_problem()
+    share = document["count"]["of_all"]["at_least"]
+    for low, high, holds in ((0.0, 1.0, True), (0.5, 1.01, True), (1.01, 2.0, False), (0.0, 0.99, False)):
+        document["count"]["of_all"] = {"at_least": share * low, "at_most": min(1.0, share * high)}
+        assert (findings_of(document, problem) == ()) is holds
 
 
 def test_networks_that_are_counted_and_not_listed_are_counted_again():
