@@ -19,7 +19,8 @@ Proves which networks are the k best, or all that are at most F times less
 probable than the best one, and ranks them. Writes a run directory as solve
 does, where result.json has the list of networks, networks.csv their ranks, and
 arcs.csv for each arc the share of the networks found that have it, by their
-weight. What these hold of all networks there are is told of up to 18 variables.
+weight. What these hold of all networks there are is known of up to 18
+variables; of more it is told between which bounds it lies.
 Networks that cost the same have the same rank. Path extension and ancestral
 successors, two methods of solve, are not there: they keep one of several
 networks. Ctrl-C once: stop, and write what is known; 'extbnsl resume' goes on.

@@ -18,7 +18,7 @@ exp(the sum of m_C over the clusters that it counts for) times as much. Then eac
 all m_C) times as much: Z <= exp(-the sum of all m_C) Z', and Z' of these weights is bounded by groups. The logarithm of
 this is convex in the multipliers, and changes by that of C by the expected number of families that count for C, less
 1. So it is descended along its gradient, from multipliers that are good for the network of least cost, each by steps of
-its own (Duchi, Hazan and Singer 2011). It holds whatever they are.
+its own (Kingma and Ba 2015) that become smaller. It holds whatever they are.
 
 Inside a group all is exact: the sums are those of `networks`, with families that are alike inside it as one.
 """
@@ -39,16 +39,18 @@ from extbnsl.kernels.varsets import pack, renumber
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.posteriors.networks import NetworkSums, log_between, log_weight, seconds_needed, sum_over_networks
-from extbnsl.posteriors.tuning import STEP_NATS, good_groups
+from extbnsl.posteriors.tuning import good_groups
 from extbnsl.scores.local import LocalScores, canonical_order
 
 WIDTH_BELOW, WIDTH_ABOVE = 16, 13  # variables of a group: of one sum, and of one for each step of the descent
 ROUNDS = 10  # of the search for the first multipliers
-MOST_STEPS = 40  # of the descent
+MOST_STEPS = 100  # of the descent
+STEP_NATS = 2.0  # of a multiplier, in the first step
+MEAN, SQUARE = 0.9, 0.99  # of the gradient so far that stays, in its mean and in that of its square
 MOST_SECONDS = 2.0  # about so long it may take
 MOST_COUNTED = 1 << 24  # families and clusters for which it is known whether the one counts for the other
 ENTRY_BYTES = 16
-ENTRY_SECONDS, FAMILY_SECONDS, CHILD_SECONDS = 4e-9, 5e-8, 5e-4  # of a step: for each of these, and so on
+ENTRY_SECONDS, FAMILY_SECONDS, CHILD_SECONDS = 4e-9, 5e-8, 2e-4  # of a step: for each of these, and so on
 ROUNDING = 2.0**-40  # of a logarithm, of what it is made of
 
 
@@ -112,7 +114,7 @@ def _from_above(scores: LocalScores, means: Means) -> float | None:
     counted = sum(own.size for own, _ in counts)
     seconds = ENTRY_SECONDS * counted + FAMILY_SECONDS * scores.families + CHILD_SECONDS * n
     seconds += sum(seconds_needed(len(group)) for group in groups)
-    squares, best = np.full(multipliers.size, 1e-12), math.inf
+    descent, best = _Descent(multipliers.size), math.inf
     for _ in range(max(1, min(MOST_STEPS, int(MOST_SECONDS / seconds))) if multipliers.size else 1):
         costs = [own - counts @ multipliers[which] for own, (counts, which) in zip(grouped.costs, counts, strict=True)]
         sums = grouped.summed(costs, means)
@@ -124,9 +126,24 @@ def _from_above(scores: LocalScores, means: Means) -> float | None:
         slope = np.full(multipliers.size, -1.0)
         for shares, (own, which) in zip(grouped.shares(costs, sums), counts, strict=True):
             slope[which] += shares @ own
-        squares += slope * slope
-        multipliers = np.maximum(0.0, multipliers - STEP_NATS * slope / np.sqrt(squares))
+        multipliers = np.maximum(0.0, multipliers - descent.step(slope))
     return best
+
+
+class _Descent:
+    """Steps down along gradients (k,): by their mean over the square root of that of their squares, later ones more."""
+
+    def __init__(self, size: int) -> None:
+        self._steps, self._mean, self._square = 0, np.zeros(size), np.full(size, 1e-12)
+
+    def step(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The next step, in nats of each multiplier."""
+        self._steps += 1
+        self._mean += (1.0 - MEAN) * (slope - self._mean)
+        self._square += (1.0 - SQUARE) * (slope * slope - self._square)
+        unbiased = math.sqrt(1.0 - SQUARE**self._steps) / (1.0 - MEAN**self._steps)
+        found: NDArray[np.float64] = unbiased * self._mean / np.sqrt(self._square)
+        return STEP_NATS / math.sqrt(self._steps) * found
 
 
 def _clusters(

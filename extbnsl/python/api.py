@@ -186,9 +186,9 @@ def k_best(data: Any, k: int | None = None, **options: Any) -> "KBestResult":
     -------
     KBestResult
         The result of the best network. Its `networks` are a sequence, best first, of networks with `rank`, `cost`,
-        `share`, `equivalence_class`, `parents` and `network`; its `arcs` are the shares of arcs, an array (n, n),
-        parent by child. A share is one of the weight of the networks that were found; `of_all` is what these have of
-        all.
+        `share`, `probability`, `equivalence_class`, `parents` and `network`; its `arcs` are the shares of arcs, an
+        array (n, n), parent by child. A share is one of the weight of the networks that were found; `of_all` says
+        between which values lies what these have of all, as `probability` does of each.
 
     Raises
     ------
