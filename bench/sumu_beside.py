@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--candidates", type=int, default=12, help="parents of a variable of which sumu takes all sets")
     parser.add_argument("--chains", type=int, default=8, help="of sumu, of which one counts (default: 8)")
     parser.add_argument("--iterations", type=int, default=100_000, help="of sumu, and half as many before")
-    parser.add_argument("--seed", type=int, default=1, help="of sumu")
+    parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2], help="of runs of sumu (default: 1 2)")
     given = parser.parse_args(arguments)
     if subprocess.run([given.python, "-c", "import sumu"], capture_output=True, check=False).returncode:
         print("sumu is not installed there: pip install sumu", file=sys.stderr)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _beside(path: Path, given: argparse.Namespace) -> None:
-    """Print how the probabilities of arcs differ, and what both took."""
+    """Print how the probabilities of arcs differ, those of sumu's runs among themselves too, and what all took."""
     import extbnsl
 
     data = extbnsl.read_data(path)
@@ -49,19 +49,29 @@ def _beside(path: Path, given: argparse.Namespace) -> None:
     seconds = time.process_time() - before
     assert found is not None, "there is time"
     names, n = found.names, len(found.names)
-    ours = [[found.arc(p, x).probability if p != x else 0.0 for x in names] for p in names]
+    ours = np.array([[found.arc(p, x).probability if p != x else 0.0 for x in names] for p in names])
+    print(f"{path.name}: extbnsl {seconds:.1f} CPU s")
+    runs = list[NDArray[np.float64]]()
     with tempfile.TemporaryDirectory() as folder:
         codes = Path(folder) / "codes.npy"
         np.save(codes, np.asarray(data.codes, np.int32))
-        asked = {
-            **{"ess": given.ess, "K": min(given.candidates, n - 2), "mc3_chains": given.chains, "seed": given.seed},
-            **{"burn_in": given.iterations // 2, "iterations": given.iterations},
-        }
-        call = [given.python, __file__, str(codes), json.dumps(asked)]
-        told = json.loads(subprocess.run(call, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
-    apart = np.abs(np.array(told["arcs"]) - np.array(ours))[~np.eye(n, dtype=bool)]
-    print(f"{path.name}: arcs differ by {apart.max():.4f} at most, {apart.mean():.5f} in the mean; ", end="")
-    print(f"extbnsl {seconds:.1f} CPU s, sumu {told['seconds']:.1f} CPU s", flush=True)
+        for seed in given.seeds:
+            asked = {
+                **{"ess": given.ess, "K": min(given.candidates, n - 2), "mc3_chains": given.chains, "seed": seed},
+                **{"burn_in": given.iterations // 2, "iterations": given.iterations},
+            }
+            call = [given.python, __file__, str(codes), json.dumps(asked)]
+            told = json.loads(subprocess.run(call, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
+            runs.append(np.array(told["arcs"]))
+            print(f"sumu {told['seconds']:.1f} CPU s: arcs differ {_apart(runs[-1], ours)}", flush=True)
+    for number, run in enumerate(runs[1:]):
+        print(f"two runs of sumu differ {_apart(run, runs[number])}", flush=True)
+
+
+def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> str:
+    """By how much probabilities of arcs differ."""
+    apart = np.abs(one - other)[~np.eye(len(one), dtype=bool)]
+    return f"by {apart.max():.4f} at most, {apart.mean():.5f} in the mean"
 
 
 def sampled(codes: NDArray[np.int32], asked: dict[str, Any]) -> dict[str, Any]:

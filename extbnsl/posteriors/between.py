@@ -35,7 +35,7 @@ from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.groups import pair_weights
 from extbnsl.bounds.multipliers import UNIT, families_of
 from extbnsl.core.events import ignore
-from extbnsl.kernels.varsets import pack, renumber
+from extbnsl.kernels.varsets import gathered, pack, renumber
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.posteriors.networks import NetworkSums, log_between, log_weight, seconds_needed, sum_over_networks
@@ -156,8 +156,9 @@ def _clusters(
     if multipliers_bytes(scores.costs, n, threads) <= means.shelf.memory:
         found = find_multipliers(families_of(scores.parents, scores.costs), None, ROUNDS, 0, means.workers)
         clusters, multipliers = found.cuts[:, 0], found.weights * np.float64(UNIT)
-    pairs = [pack((x, y), n) for x in range(n) for y in range(x)]
-    clusters, first = np.unique(np.concatenate([clusters, *(own[None] for own in pairs)]), axis=0, return_index=True)
+    both = np.stack(np.tril_indices(n, -1), axis=1)
+    pairs = gathered(np.repeat(np.arange(len(both)), 2), both.ravel(), len(both), n)
+    clusters, first = np.unique(np.concatenate([clusters, pairs]), axis=0, return_index=True)
     multipliers = np.append(multipliers, np.zeros(len(pairs)))[first]
     across = ~np.any([~(clusters & ~pack(group, n)).any(axis=1) for group in groups], axis=0)
     clusters, multipliers = clusters[across], multipliers[across]

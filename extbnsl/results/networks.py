@@ -13,7 +13,15 @@ from extbnsl.networks.network import Network
 
 @dataclass(frozen=True)
 class Between:
-    """Between which values a share of all networks there are lies, or a probability given the data."""
+    """Between which values a share of all networks there are lies, or a probability given the data.
+
+    Attributes
+    ----------
+    at_least : float
+        The lower end.
+    at_most : float
+        The upper end: the same but for rounding, where the weight of all networks is known.
+    """
 
     at_least: float
     at_most: float

@@ -161,10 +161,6 @@ class KBestResult(Result):
     share : float
         Of the weight of the networks that were found, that of the listed ones: less than one where others within the
         factor were counted.
-    of_all : Between or None
-        What the networks that were found have of the weight of all there are, or of their probability given the data,
-        `at_least` and `at_most`: so a share times this is the probability of a network. To 18 variables, and where few
-        can lie on cycles together, both are the same but for rounding. None if nobody knows.
     written : int
         So many of the best have files of their own, and the best in any case.
     """
@@ -178,6 +174,8 @@ class KBestResult(Result):
 
     @property
     def of_all(self) -> Between | None:
+        """What the networks that were found have of the weight of all there are, or of their probability given the
+        data: so a share times this is the probability of a network. None if nobody knows."""
         return self.networks.of_all
 
     @property
