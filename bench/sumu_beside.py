@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NOTHING = 1e9  # nats that a family costs which there is not
 MISSING = 32  # the exit code, as of the command line
 CANCELLED = 1e-8  # nats by which two sums differ of which the difference is made anew
 
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("data", nargs="+", help="files of columns with states")
     parser.add_argument("--python", default=sys.executable, help="that has sumu (default: this one)")
     parser.add_argument("--ess", type=float, default=10.0, help="of BDeu (default: 10)")
-    parser.add_argument("--max-parents", type=int, help="of our families")
+    parser.add_argument("--max-parents", type=int, default=3, help="of both (default: 3)")
     parser.add_argument("--candidates", type=int, default=12, help="parents of a variable of which sumu takes all sets")
     parser.add_argument("--chains", type=int, default=8, help="of sumu, of which one counts (default: 8)")
     parser.add_argument("--iterations", type=int, default=100_000, help="of sumu, and half as many before")
@@ -58,6 +59,7 @@ def _beside(path: Path, given: argparse.Namespace) -> None:
         for seed in given.seeds:
             asked = {
                 **{"ess": given.ess, "K": min(given.candidates, n - 2), "mc3_chains": given.chains, "seed": seed},
+                **{"d": given.max_parents},
                 **{"burn_in": given.iterations // 2, "iterations": given.iterations},
             }
             call = [given.python, __file__, str(codes), json.dumps(asked)]
@@ -77,19 +79,19 @@ def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> str:
 def sampled(codes: NDArray[np.int32], asked: dict[str, Any]) -> dict[str, Any]:
     """How often each arc is in sumu's networks, parent by child, and the CPU seconds.
 
-    Two things are others than in sumu 0.1.2. All networks are as likely before, as here; by itself it takes all sizes
-    of a parent set as likely. And what the parent sets inside U weigh that have a member in T, by which it judges
-    partitions, is a difference of sums over subsets, or added up anew where that leaves nothing but rounding. Its own
-    table of such sums has some that are too large by a hundred nats, and where no member of T is a candidate it takes
-    the empty set.
+    Two things are others than in sumu 0.1.2. All networks within the limit of parents are as likely before, as here; by
+    itself it takes all sizes of a parent set as likely, and candidates without a limit. And what the parent sets inside
+    U weigh that have a member in T, by which it judges partitions, is a difference of sums over subsets, or added up
+    anew where that leaves nothing but rounding. Its own table of such sums has some that are too large by a hundred
+    nats, and where no member of T is a candidate it takes the empty set.
     """
     sumu: Any = import_module("sumu")
     gadget: Any = import_module("sumu.gadget")
-    rule = {"scoref": "bdeu", "max_id": -1, "d": 3, "cp_algo": "greedy-lite", "thinning": 10, "tolerance": 2.0**-32}
+    rule = {"scoref": "bdeu", "max_id": -1, "cp_algo": "greedy-lite", "thinning": 10, "tolerance": 2.0**-32}
 
     class AsLikely(gadget.LocalScore):
         def precompute_prior(self) -> None:
-            self._prior = np.zeros(self.n)
+            self._prior = np.where(np.arange(self.n) <= asked["d"], 0.0, NOTHING)
 
     class Restricted(gadget.CandidateRestrictedScore):
         def __init__(self, score_array: NDArray[np.float64], *rest: Any) -> None:
