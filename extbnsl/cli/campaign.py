@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from extbnsl.cli import options
 from extbnsl.cli.parser import command_parser, usage_error
 from extbnsl.cli.saying import remark, say
-from extbnsl.cli.session import STOPPED
+from extbnsl.cli.session import STOPPED, is_solve
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.figures import fitted, in_full
@@ -74,8 +74,9 @@ def run(given: argparse.Namespace) -> int:
     if given.retry and (given.report or not given.resume):
         raise InputError("campaign: --retry is for --resume, and not for --report.")
     try:
-        able = partial(_unable, given.file.absolute().parent, not given.cluster)
-        asked = read_campaign(given.file, usage_error, (lambda arguments: ()) if given.report else able)
+        folder = given.file.absolute().parent  # where runs begin, and files that options name are
+        wrong, able = partial(_wrong, folder), partial(_unable, folder, not given.cluster)
+        asked = read_campaign(given.file, wrong, (lambda arguments: ()) if given.report else able)
     except FileError as error:
         for line in error.lines:
             remark(line)
@@ -87,24 +88,33 @@ def run(given: argparse.Namespace) -> int:
     return _run_in(given, asked)
 
 
+def _wrong(folder: Path, arguments: Sequence[str]) -> str | None:
+    """What is wrong with the command line of a run, which begins in this folder."""
+    with contextlib.chdir(folder):
+        return usage_error(arguments)
+
+
 def _unable(folder: Path, here: bool, arguments: Sequence[str]) -> list[str]:
     """What the method of a run, which begins in this folder, on this machine or others, cannot do, whatever its data
     hold; in sentences."""
     from extbnsl.data import KINDS
+    from extbnsl.data.dataset import of_latent
     from extbnsl.data.treatment import treatment
     from extbnsl.formats.kinds import is_score_file
     from extbnsl.lab.baselines.able import refusals
     from extbnsl.scores.known import kind_of
     from extbnsl.scores.local import LocalScores
 
-    given = command_parser().parse_args(arguments)
-    kind, of_scores = KINDS[kind_of(given.score)], is_score_file(given.data)
     try:
-        with contextlib.chdir(folder):  # for files of knowledge, and of states
+        with contextlib.chdir(folder):  # for files of knowledge, states and features
+            given = command_parser().parse_args(arguments)
             claim = options.claim_of(given)
+            kind, of_scores = KINDS[kind_of(given.score)], is_score_file(given.data)
             if not of_scores:
                 kind.check(treatment(DataOptions(**DataOptions.renamed(options.data_options(given)))))
         methods, scope = sys.modules[given.command.__module__].asked(given)
+        if given.missing == "em" and not of_scores and not is_solve(methods, scope):
+            raise of_latent()
         found = refusals(methods, scope, claim, LocalScores if of_scores else kind.data, here)
         return [str(error) for error in found]
     except ExtbnslError as error:

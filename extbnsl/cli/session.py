@@ -80,7 +80,7 @@ def new_run(
             run.keep(replace(state, seconds_left=given.time_limit) if kind == APPROXIMATE else state, scratch)
         budgets, reading = options.options_of(Budgets, given), options.data_options(given)
         problem, budgets = options.read_problem(given.data, reading, budgets, given.quiet, given.score)
-        if scope is None and isinstance(methods, Methods):
+        if is_solve(methods, scope):
             run.warnings += _too_many(problem.variables, given.data)
         place = options.options_of(Place, given, run_folder=run.path, remember=remember)
         claim = options.claim_of(given)
@@ -114,6 +114,11 @@ def run_folder(given: argparse.Namespace) -> Path:
 def is_resumable(methods: Options) -> bool:
     """Whether runs by these methods have checkpoints."""
     return isinstance(methods, Methods | ApproximateMethods)
+
+
+def is_solve(methods: Options, scope: Any) -> bool:
+    """Whether this asks for one network by methods of our own, which alone may complete values."""
+    return scope is None and isinstance(methods, Methods)
 
 
 def kind_of(methods: Options, scope: Any) -> str:
@@ -166,7 +171,7 @@ def _finding(asked: "Request") -> "Callable[..., Result]":
     """What finds the result, given an observer and when to stop; InputError if the problem is none for the claim."""
     from extbnsl.solver.families import check_claim
 
-    plain = asked.scope is None and isinstance(asked.methods, Methods)
+    plain = is_solve(asked.methods, asked.scope)
     check_claim(asked.problem, asked.claim, latent=plain)
     if isinstance(asked.scope, Resamples):
         from extbnsl.solver.bootstrap import records_of

@@ -61,6 +61,20 @@ def _beside_truth(document: Document) -> str | None:
     return None if extra is None else f"{extra} / {missing}"
 
 
+def _log_weight(document: Document) -> Any:
+    """The logarithm of what a posterior has summed."""
+    ends = _at("posterior", "log_weight")(document)
+    return ends[0] if isinstance(ends, list) and ends else None
+
+
+def _widest(document: Document) -> float | None:
+    """How wide the interval of a probability of a posterior is at most, rounding included."""
+    ignored, rounding = (_at("posterior", key)(document) for key in ("ignored", "rounding"))
+    if not isinstance(ignored, int | float) or not isinstance(rounding, int | float) or ignored < 0.0:
+        return None
+    return min(1.0, ignored / (1.0 + ignored) + 2.0 * rounding)
+
+
 def _without_compiling(name: str) -> Callable[[Document], Any]:
     """Seconds of a run without those of compiling, which the first run on a machine does for all others."""
     of_run, of_compiling = _at("stats", name), _at("stats", "stages", COMPILING, name)
@@ -72,7 +86,7 @@ def _without_compiling(name: str) -> Callable[[Document], Any]:
     return seconds
 
 
-STATES = "states"
+STATES, WIDEST = "states", "widest"
 FIGURES: Mapping[str, Callable[[Document], Any]] = {
     "status": _at("status"),
     "cost": _at("cost"),
@@ -98,8 +112,13 @@ FIGURES: Mapping[str, Callable[[Document], Any]] = {
     "trapped": _length("stats", "trapped"),
     "networks": _at("count", "listed"),
     "counted": _at("count", "networks"),
+    "log_weight": _log_weight,
+    WIDEST: _widest,
+    "best_probability": _at("posterior", "network", "probability"),
+    "drawn": _at("posterior", "sampled"),
+    "sum_seconds": _at("stats", "stages", "sums", "seconds"),
 }
-BYTES, SECONDS = ("memory", "search_memory", "disk"), ("seconds", "cpu_seconds")
+BYTES, SECONDS = ("memory", "search_memory", "disk"), ("seconds", "cpu_seconds", "sum_seconds")
 
 
 def figure(name: str, document: Document) -> Value:

@@ -285,7 +285,7 @@ def _said_twice(cell: _Cell, sources: Sequence[_Source]) -> Iterator[Problem]:
 def _budget_options(budget: Budget, method: Method) -> Options:
     """What a budget is called as options of a command; those that it does not have stay out."""
     found: dict[str, Any] = {_time_option(method): budget.time_limit, "memory": budget.memory}
-    if method.command in ("solve", "kbest"):
+    if method.command in ("solve", "kbest", "posterior"):
         found["disk"] = budget.disk
     return found
 

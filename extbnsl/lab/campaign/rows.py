@@ -13,7 +13,7 @@ from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
 from extbnsl.core.figures import format_cost, format_gap, format_size, format_time, in_full
 from extbnsl.formats.network_reader import read_network
 from extbnsl.formats.spelling import csv_text
-from extbnsl.lab.campaign.figures import FIGURES, Value, figure
+from extbnsl.lab.campaign.figures import FIGURES, WIDEST, Value, figure
 from extbnsl.lab.campaign.one_run import Place, known
 from extbnsl.lab.campaign.outcome import FAILED, Record, read_outcome
 from extbnsl.lab.campaign.plan import NOTHING, Run
@@ -166,10 +166,12 @@ def outcome(row: Row) -> str:
     if row.message:
         return f"{row.status.replace('_', ' ')}: {row.message.rstrip('.')}"
     told = [row.status.replace("_", " ")]
-    cost, memory, gap = row.figure("cost"), row.figure("memory"), row.figure("gap")
+    cost, memory, gap, widest = map(row.figure, ("cost", "memory", "gap", WIDEST))
     if isinstance(cost, float | int):
         told.append(f"cost {format_cost(float(cost), 6)}")
-    if row.status not in ("optimal", "heuristic") and isinstance(gap, float | int):
+    if isinstance(widest, float):
+        told.append(f"intervals up to {widest:.2g} wide")
+    elif row.status not in ("optimal", "heuristic") and isinstance(gap, float | int):
         told.append(f"gap {format_gap(1.0 - float(gap), 1.0)}")
     if isinstance(memory, int):
         told.append(format_size(memory))

@@ -33,7 +33,7 @@ Options = Annotated[
 Name = Annotated[StrictStr, Field(min_length=1, max_length=80)]
 Label = Annotated[Name, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 Names = Annotated[list[Label], BeforeValidator(lambda value: value if isinstance(value, list) else [value])]
-Command = Literal["solve", "kbest", "order", "approximate"]
+Command = Literal["solve", "kbest", "posterior", "order", "approximate"]
 Axis = Literal["data", "method", "variant", "budget", "seed"]
 AXES: tuple[Axis, ...] = ("data", "method", "variant", "budget", "seed")
 

@@ -59,7 +59,7 @@ MEANING = {
 }
 _WORD = re.compile(r"[\w.]+")
 EFFORT = (*BYTES, *SECONDS)  # figures that mean nothing of a run that came to no end
-COSTS = ("cost", "lower_bound")
+NATS = ("cost", "lower_bound", "log_weight")
 _TAKE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": statistics.median,
     "mean": statistics.fmean,
@@ -170,7 +170,7 @@ def formatted(value: Value, figure: str) -> str:
         return format_size(int(value))
     if figure in SECONDS or figure.endswith("seconds"):
         return f"{value:,.2f}" if value < 10 else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
-    if figure in COSTS:
+    if figure in NATS:
         return format_cost(float(value), 3)
     if figure == "gap":
         return f"{value:.2%}"

@@ -13,6 +13,7 @@ ASKED = {
     **{name: ("solve", f"--method={name}") for name in PUBLISHED},
     "bn-graph": ("kbest", "--method=bn-graph", "-k", "3"),
     **{name: ("order", f"--method={name}", "--order=order.txt") for name in ("k3", "suzuki", "enumeration")},
+    "posterior": ("posterior", "--prior=order", "--sample=2"),
     **{name: ("approximate", f"--search={name}", "--time=30") for name in ("obs", "asobs")},
 }
 

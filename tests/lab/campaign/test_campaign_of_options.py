@@ -34,6 +34,7 @@ CASES = {
 METHODS = [
     "bfbnb",
     {"name": "two best", "command": "kbest", "options": {"k": 2}},
+    {"name": "all", "command": "posterior", "options": {"prior": "order", "sample": 20}},
     {"name": "an order", "command": "order", "options": {"order": "order.txt"}},
     {"name": "quick", "command": "approximate", "options": {"time": "1s"}},
 ]
@@ -86,11 +87,13 @@ def test_options_of_data_and_of_costs(case, table, run, here):
     assert code == 0, (out, err)
     with Path("c.campaign/results.csv").open(newline="") as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
-    for method in ("bfbnb", "two best", "an order"):
+    for method in ("bfbnb", "two best", "all", "an order"):
         assert rows[method]["status"] in ("optimal", "heuristic")
         assert float(rows[method]["cost"]) == pytest.approx(best.cost)
     assert rows["bfbnb"]["status"] == "optimal"
     assert float(rows["quick"]["cost"]) >= best.cost - 1e-6
+    assert 0.0 < float(rows["all"]["best_probability"]) <= 1.0
+    assert (rows["all"]["drawn"], rows["two best"]["drawn"]) == ("20", "")
     for method, row in rows.items():
         assert int(row["variables"]) == len(best.network.names), method
         assert int(row["records"]) == best.dataset.records, method
@@ -100,6 +103,67 @@ def test_options_of_data_and_of_costs(case, table, run, here):
     elsewhere = here / "moved"
     shutil.move("c.campaign", elsewhere)
     assert run("c.yaml", "--quiet", "--output-dir", elsewhere, "--resume")[0] == 0
+
+
+PRIORS = [
+    {"name": "uniform", "command": "posterior"},
+    {"name": "order", "command": "posterior", "options": {"prior": "order", "within": 0, "features": "what.yaml"}},
+]
+PAIR = {"features": {"pair": {"arcs": [["a", "b"]]}}, "sample": 30}
+
+
+def test_posteriors_are_those_of_the_function(run, here):
+    """Whatever is asked of them, with what their files say beside the file of the campaign."""
+    folder, draw = here / "beside", np.random.default_rng(3)
+    folder.mkdir()
+    a = draw.integers(0, 3, 90)
+    frame = pd.DataFrame({"a": a, "b": np.where(draw.random(90) < 0.6, a, 0), "c": draw.integers(0, 2, 90)})
+    frame.to_csv(folder / "small.csv", index=False)
+    (folder / "what.yaml").write_text(yaml.safe_dump(PAIR["features"]))
+    own = {"title": "all", "data": ["small.csv"], "methods": PRIORS, "options": {"sample": 30, "threads": 1}}
+    columns = [{"label": "log Z", "figure": "log_weight", "each": "method"}, {"label": "s", "figure": "sum_seconds"}]
+    own["tables"] = [{"title": "Weights", "columns": columns}]
+    (folder / "c.yaml").write_text(yaml.safe_dump(own))
+    code, out, err = run("beside/c.yaml", "--output-dir", "out")
+    assert code == 0, (out, err)
+    assert "intervals up to " in err
+    with Path("out/results.csv").open(newline="") as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    for prior, more in (("uniform", {}), ("order", {"within": 0, **PAIR})):
+        found = extbnsl.posterior(frame, **{"prior": prior, "sample": 30, **more}).posterior
+        row, (folder,) = rows[prior], Path("out/runs").glob(f"small--{prior}--*.run")
+        assert (row["status"], float(row["log_weight"])) == ("optimal", found.log_weight[0])
+        assert (float(row["best_probability"]), row["drawn"]) == (found.best.probability, "30")
+        assert float(row["widest"]) == pytest.approx(found.exactness.width + 2.0 * found.exactness.rounding)
+        assert float(row["sum_seconds"]) >= 0.0
+        assert f"log Z {prior}" in out
+        wanted = {name: b"".join([own] if isinstance(own, bytes) else own) for name, own in found.files()}
+        assert {name: (folder / name).read_bytes() for name in wanted} == wanted
+        assert json.loads((folder / "result.json").read_text())["posterior"] == json.loads(json.dumps(found.document()))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"prior": "orders"}, "argument --prior: 'orders' is not known; did you mean order?"),
+        ({"within": 1.5}, "within: 1.5 is no width of an interval"),
+        ({"sample": -1}, "--sample: '-1' is not a whole number"),
+        ({"features": "none.yaml", "sample": 5}, "none.yaml"),
+        ({"features": "bad.yaml", "sample": 5}, "bad.yaml:1: a.loops"),
+        ({"features": "good.yaml"}, "features: they are read off networks that are drawn"),
+        ({"method": "dp"}, "unrecognised: --method=dp"),
+        ({"missing": "em"}, "completes values by a network in rounds of a solve"),
+    ],
+)
+def test_posteriors_that_cannot_be_are_told_before_anything_runs(options, told, table, run):
+    Path("bad.yaml").write_text("a: {loops: [[kids, ill]]}\n")
+    Path("good.yaml").write_text("a: {paths: [[kids, ill]]}\n")
+    methods = ["bfbnb", {"name": "all", "command": "posterior", "options": options}]
+    Path("c.yaml").write_text(yaml.safe_dump({"title": "t", "data": ["table.csv"], "methods": methods}))
+    code, _, err = run("c.yaml", "--quiet")
+    assert code == 30, err
+    assert told in err
+    assert not Path("c.campaign").exists()
 
 
 @pytest.mark.slow

@@ -16,7 +16,10 @@ import pretended
 import pytest
 
 REAL = (sys.executable, "-m", "extbnsl", "campaign")
-SAME = ("data", "method", "status", "cost", "lower_bound", "arcs", "parameters", "variables", "records", "parent_sets")
+SAME = (
+    *("data", "method", "status", "cost", "lower_bound", "arcs", "parameters", "variables", "records", "parent_sets"),
+    *("log_weight", "widest", "best_probability", "drawn"),
+)
 WAITS = "Path(folder + '.began').write_text(str(os.getpid())); time.sleep(1000)"
 
 
@@ -33,7 +36,7 @@ def began(folder):
 
 @pytest.fixture
 def real(here):
-    """The file of a campaign of six short real runs."""
+    """The file of a campaign of eight short real runs."""
     for name in ("asia", "wine"):
         (here / f"{name}.csv").symlink_to(pretended.EXAMPLES / f"{name}.csv")
     document = {
@@ -43,6 +46,7 @@ def real(here):
             "bfbnb",
             {"name": "pattern", "options": {"lower-bound": "pattern"}},
             {"name": "static", "options": {"lower-bound": "static"}},
+            {"name": "all", "command": "posterior", "options": {"sample": 5000}},
         ],
         "options": {"threads": 1},
         "budgets": [{"time-limit": "1m"}],
@@ -67,7 +71,11 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(real, here)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
     assert table(here / "cut") == table(here / "whole")
-    assert len(table(here / "whole")) == 6
+    assert len(table(here / "whole")) == 8
+    for name in ("posterior.csv", "families.csv", "samples.jsonl"):
+        cut, whole = (sorted(here.glob(f"{which}/runs/*--all--*.run/{name}")) for which in ("cut", "whole"))
+        assert len(whole) == 2
+        assert [path.read_bytes() for path in cut] == [path.read_bytes() for path in whole]
 
 
 @pytest.mark.slow
