@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,32 +33,52 @@ class Answer:
         said = (*self.states.values(), self.means, self.covariances, *(() if self.joint is None else (self.joint,)))
         return all(bool(np.isfinite(own).all()) for own in said)
 
-    def mixed(self, other: "Answer", share: float) -> "Answer":
-        """What is said if the other one holds with probability `share`, and this one else; the moments are those of the
-        mixture."""
+    def mixed(self, other: "Answer", shares: NDArray[np.float64]) -> "Answer":
+        """What is said if in each record the other one holds with a probability of `shares`, (N,), and this one else;
+        the moments are those of the mixture."""
 
         def part(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
-            return (1.0 - share) * one + share * two
+            share = _along(shares, one)
+            both = (1.0 - share) * one + share * two
+            return np.where(share == 0.0, one, np.where(share == 1.0, two, both))  # what is nan may have no share
 
         states = {v: part(own, other.states[v]) for v, own in self.states.items()}
         joint = None if self.joint is None or other.joint is None else part(self.joint, other.joint)
-        apart = other.means - self.means
-        between = share * (1.0 - share) * apart[:, :, None] * apart[:, None, :]
+        spread = shares * (1.0 - shares)
+        apart = np.where(spread[:, None] > 0.0, other.means - self.means, 0.0)
+        between = spread[:, None, None] * apart[:, :, None] * apart[:, None, :]
         covariances = part(self.covariances, other.covariances) + between
-        return Answer(states, self.means + share * apart, covariances, joint)
+        return Answer(states, part(self.means, other.means), covariances, joint)
+
+    def only(self, where: NDArray[np.bool_]) -> "Answer":
+        """What is said of the records `where` this holds, (N,); nan of others."""
+
+        def part(own: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.where(_along(where, own), own, np.nan)
+
+        states = {v: part(own) for v, own in self.states.items()}
+        joint = None if self.joint is None else part(self.joint)
+        return Answer(states, part(self.means), part(self.covariances), joint)
+
+
+def _along(each: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+    """A value of each record, (N,), beside an array whose first axis is of records."""
+    return each.reshape(-1, *(1,) * (own.ndim - 1))
 
 
 class Mixture:
-    """Answers of several networks, each with the logarithm of a weight, mixed one by one."""
+    """Answers of several networks about N records, each with the logarithms of its weights there, mixed one by one."""
 
     def __init__(self) -> None:
         self.answer: Answer | None = None
-        self._log_total = -math.inf
+        self._log_totals = np.array(-math.inf)
 
-    def add(self, answer: Answer, log_weight: float) -> None:
-        """Mix in one more, of a finite weight."""
+    def add(self, answer: Answer, log_weights: NDArray[np.float64]) -> None:
+        """Mix in one more, with weights (N,); what it says where these are 0 does not count."""
+        heard = np.isfinite(log_weights)
         if self.answer is None:
-            self.answer, self._log_total = answer, log_weight
+            self.answer, self._log_totals = answer if heard.all() else answer.only(heard), log_weights
             return
-        self._log_total = float(np.logaddexp(self._log_total, log_weight))
-        self.answer = self.answer.mixed(answer, math.exp(log_weight - self._log_total))
+        self._log_totals = np.logaddexp(self._log_totals, log_weights)
+        shares = np.where(heard, np.exp(log_weights - np.where(heard, self._log_totals, 0.0)), 0.0)
+        self.answer = self.answer.mixed(answer, shares)

@@ -19,7 +19,7 @@ from extbnsl.networks import gaussian
 from extbnsl.networks.answer import Answer
 from extbnsl.networks.gaussian import Regression, regression_of
 from extbnsl.networks.network import Network, relevant
-from extbnsl.networks.parameters import by_observed, check_entries, table_of
+from extbnsl.networks.parameters import by_observed, check_entries, states_drawn, table_of
 
 MOST_JOINT = 1 << 16  # joint states of what is not observed, for a record
 
@@ -298,8 +298,7 @@ def sampled(
         family = known.families[child]
         if family.table is not None:
             rows = family.table[tuple(codes[:, v] for v in family.discrete)]
-            each = np.broadcast_to(rows, (records, len(known.states[child]))).cumsum(axis=1)
-            codes[:, child] = (random.random(records)[:, None] * each[:, -1:] >= each[:, :-1]).sum(axis=1)
+            codes[:, child] = states_drawn(np.broadcast_to(rows, (records, len(known.states[child]))), random)
             continue
         which = family.configuration(codes)
         slopes = np.array([own.coefficients for own in family.regressions]).reshape(len(family.regressions), -1)

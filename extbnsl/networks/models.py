@@ -6,8 +6,8 @@ is looked at once in the same records.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -24,8 +24,8 @@ from extbnsl.networks.conditional import Conditionals, conditionals, family_in
 from extbnsl.networks.degenerate import Columns, block_in, columns
 from extbnsl.networks.gaussian import Regression, regression_in, regressions
 from extbnsl.networks.inference import Tables
-from extbnsl.networks.network import Network
-from extbnsl.networks.parameters import by_observed, log_likelihoods, table_of
+from extbnsl.networks.network import Network, relevant, where_set
+from extbnsl.networks.parameters import by_observed, log_likelihoods, states_drawn, table_of
 from extbnsl.scores.known import COLUMNS, model_of
 
 HELD = 0.25  # the share of the memory that what is known of families may take
@@ -60,14 +60,20 @@ class Model(Protocol):
     def log_densities(self, seen: Seen) -> NDArray[np.float64]:
         """The log-density of what is observed of each record, (N,), in nats."""
 
+    def drawn(self, records: int, random: np.random.Generator) -> tuple[NDArray[np.uint16], NDArray[np.float64]]:
+        """So many records drawn from it, parents first (Henrion 1988): codes and values (records, n), of which those of
+        the kind of each variable mean something. InputError where there are none."""
+
 
 @dataclass(frozen=True, eq=False)
 class OfStates:
-    """A network of states; memory: in bytes, for an answer."""
+    """A network of states; memory: in bytes, for an answer. done: variables that were set from outside, which add
+    nothing to how likely a record is."""
 
     tables: Tables
     states: Sequence[Sequence[str]]
     memory: int | None = None
+    done: Collection[int] = ()
 
     @property
     def network(self) -> Network:
@@ -80,15 +86,29 @@ class OfStates:
         return Answer.of_states(dict(zip(targets, found, strict=True)))
 
     def log_densities(self, seen: Seen) -> NDArray[np.float64]:
-        return inference.log_evidence(self.tables, seen.codes, seen.observed, self.memory)
+        found = inference.log_evidence(self.tables, seen.codes, seen.observed, self.memory)
+        return found + math.fsum(math.log(self.tables.arities[v]) for v in self.done)
+
+    def drawn(self, records: int, random: np.random.Generator) -> tuple[NDArray[np.uint16], NDArray[np.float64]]:
+        n = len(self.states)
+        codes, tables = np.zeros((records, n), np.uint16), self.tables.of(range(n))
+        for child in self.network.order():
+            rows = tables[child][tuple(codes[:, p] for p in self.network.parents[child])]
+            codes[:, child] = states_drawn(np.broadcast_to(rows, (records, self.tables.arities[child])), random)
+        return codes, np.empty((records, 0))
+
+    def where_set(self, done: Collection[int]) -> "OfStates":
+        """The same where these variables were set from outside, whose values are among what is observed."""
+        return replace(self, tables=self.tables.where_set(done), done=done) if done else self
 
 
 @dataclass(frozen=True, eq=False)
 class OfNumbers:
-    """A Gaussian network."""
+    """A Gaussian network; done: as of `OfStates`."""
 
     network: Network
     fitted: Sequence[Regression]
+    done: Collection[int] = ()
 
     @property
     def states(self) -> Sequence[Sequence[str]]:
@@ -99,7 +119,19 @@ class OfNumbers:
         return Answer({}, means, np.broadcast_to(covariance, (len(means), *covariance.shape)))
 
     def log_densities(self, seen: Seen) -> NDArray[np.float64]:
-        return gaussian.log_densities(self.network, self.fitted, seen.values, seen.observed)
+        children = set(relevant(self.network, (), seen.observed)).difference(self.done)
+        return gaussian.log_densities(self.network, self.fitted, seen.values, seen.observed, children)
+
+    def drawn(self, records: int, random: np.random.Generator) -> tuple[NDArray[np.uint16], NDArray[np.float64]]:
+        return np.empty((records, 0), np.uint16), gaussian.sampled(self.network, self.fitted, records, random)
+
+    def where_set(self, done: Collection[int]) -> "OfNumbers":
+        """The same where these variables were set from outside, whose values are among what is observed."""
+        if not done:
+            return self
+        unlooked = Regression(0.0, np.zeros(0), 1.0)
+        fitted = tuple(unlooked if v in done else own for v, own in enumerate(self.fitted))
+        return OfNumbers(where_set(self.network, done), fitted, done)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +164,11 @@ class OfBoth:
         if isinstance(self.known, Columns):
             return degenerate.log_densities_observed(self.known, *seen[:2], lacking)
         return conditional.log_densities_observed(self.known, *seen[:2], lacking)
+
+    def drawn(self, records: int, random: np.random.Generator) -> tuple[NDArray[np.uint16], NDArray[np.float64]]:
+        if isinstance(self.known, Columns):
+            raise InputError(degenerate.NO_STATES)
+        return conditional.sampled(self.known, records, random)
 
 
 class Once(Generic[T]):
@@ -180,6 +217,9 @@ class Fitting(ABC):
         """What tells how likely these records are by a network, (N,) in nats: what is observed of them, of a time
         series given the past."""
         names, given = self.data.names, self.data.given
+        past = seen._replace(observed=tuple(v for v in seen.observed if v in given))
+        if len(seen.observed) < len(names) and past.observed:
+            return lambda network: _difference(self.model(network), seen, past)
         if len(seen.observed) < len(names):
             return lambda network: self.model(network).log_densities(seen)
 
@@ -261,6 +301,11 @@ class _Columns(Fitting):
         )
 
 
+def _difference(model: Model, seen: Seen, past: Seen) -> NDArray[np.float64]:
+    """The log-density of what is seen given a part of it."""
+    return model.log_densities(seen) - model.log_densities(past)
+
+
 def _numbers_of(own: Regression) -> int:
     return own.coefficients.nbytes + 2 * NUMBER
 
@@ -283,13 +328,13 @@ def fitting(data: Data, score: str, smoothing: float = 0.0, memory: int | None =
 
 
 def averaged(models: Iterable[tuple[Model, int]], seen: Seen, targets: Sequence[int], joint: bool) -> Answer | None:
-    """What networks, each with how often it counts, say together of some variables in one record: each weighs as much
-    as it makes what is observed likely. None if that is impossible by all of them."""
-    mixture = Mixture()
+    """What networks, each with how often it counts, say together of some variables in records: each weighs as much as
+    it makes what is observed likely. None, or nan in some records, where that is impossible by all of them."""
+    mixture, none = Mixture(), np.zeros(len(seen.codes))
     for model, count in models:
-        log_weight = math.log(count) + (float(model.log_densities(seen)[0]) if seen.observed else 0.0)
-        if math.isfinite(log_weight):
-            mixture.add(model.answer(seen, targets, joint), log_weight)
+        log_weights = math.log(count) + (model.log_densities(seen) if seen.observed else none)
+        if np.isfinite(log_weights).any():
+            mixture.add(model.answer(seen, targets, joint), log_weights)
     return mixture.answer
 
 

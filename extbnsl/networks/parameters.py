@@ -123,10 +123,15 @@ def sampled(
     codes = np.zeros((records, len(network.names)), np.uint16)
     for child in network.order():
         family = (*network.parents[child], child)
-        each = np.exp(_by_state([family], training, codes, child, smoothing)).cumsum(axis=1)
-        drawn = random.random(records)[:, None] * each[:, -1:]
-        codes[:, child] = (drawn >= each[:, :-1]).sum(axis=1)
+        codes[:, child] = states_drawn(np.exp(_by_state([family], training, codes, child, smoothing)), random)
     return codes
+
+
+def states_drawn(each: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.intp]:
+    """A state for each record by the probabilities of all of them, (records, states), but for a factor: (records,)."""
+    sums = each.cumsum(axis=1)
+    found: NDArray[np.intp] = (random.random(len(each))[:, None] * sums[:, -1:] >= sums[:, :-1]).sum(axis=1)
+    return found
 
 
 def _by_state(

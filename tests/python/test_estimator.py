@@ -31,6 +31,7 @@ with warnings.catch_warnings():
         [
             BayesianNetworkLearner(discretise="quantile:2", threads=1, target=0),
             BayesianNetworkLearner(scoring_method="gaussian-bic", threads=1, target=0),
+            BayesianNetworkLearner(method="posterior", networks=9, discretise="quantile:2", threads=1, target=0),
         ],
         expected_failed_checks=lambda one: EXPECTED_OF_NUMBERS if one.scoring_method == "gaussian-bic" else EXPECTED,
     )
@@ -171,8 +172,8 @@ def test_measurements_are_cut_as_fit_cut_them():
     fitted = BayesianNetworkLearner(discretise="quantile:3").fit(frame)
     edges = np.sort(frame.x.to_numpy())[[99, 199]]
     far = pd.DataFrame({"x": [-9.0, 0.0, 9.0], "g": [0, 1, 0], "y": ["below", "above", "above"]})
-    assert (fitted._answers.read(frame)[0][:, 0] == np.searchsorted(edges, frame.x)).all()
-    assert fitted._answers.read(far)[0][:, 0].tolist() == [0, 1, 2]
+    assert (fitted._answers.read(frame)[0].codes[:, 0] == np.searchsorted(edges, frame.x)).all()
+    assert fitted._answers.read(far)[0].codes[:, 0].tolist() == [0, 1, 2]
     assert set(fitted.sample(90, 2).x) == set(fitted.states_["x"])
     assert math.isfinite(fitted.score(fitted.sample(90, 2)))
 
@@ -271,7 +272,7 @@ def test_more_records_than_a_column_may_have_states():
     random = np.random.default_rng(2)
     table = random.normal(size=(70_000, 2))
     fitted = BayesianNetworkLearner(discretise="mean").fit(table)
-    assert (fitted._answers.read(table)[0] == (table > table.mean(axis=0))).mean() > 1 - 1e-4
+    assert (fitted._answers.read(table)[0].codes == (table > table.mean(axis=0))).mean() > 1 - 1e-4
 
 
 def test_one_variable_and_one_record():

@@ -1,10 +1,10 @@
 """What answers for a network about records that come after `fit`: of states, or of numbers."""
 
-import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -23,9 +23,10 @@ from extbnsl.data.values import kind_of
 from extbnsl.networks import conditional, degenerate, gaussian
 from extbnsl.networks.answer import Answer
 from extbnsl.networks.conditional import Conditionals, conditionals
-from extbnsl.networks.gaussian import Regression, conditioned, log_densities, regressions
-from extbnsl.networks.inference import Tables, log_evidence, log_likelihoods_observed, marginals
-from extbnsl.networks.network import Network, relevant, where_set
+from extbnsl.networks.gaussian import Regression, regressions
+from extbnsl.networks.inference import Tables, log_likelihoods_observed
+from extbnsl.networks.models import OfNumbers, OfStates, Seen
+from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import by_observed, sampled
 from extbnsl.scores.known import COLUMNS
 
@@ -118,9 +119,17 @@ class Answers(ABC):
         difference."""
         return self
 
+    def has_states(self, target: int) -> bool:
+        """Whether a variable has states."""
+        return False
+
     @abstractmethod
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-likelihood, or log-density, of what is observed of each record in X."""
+
+    def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
+        """The probability of each state of the variable `target`, which has some, in each record of X."""
+        raise NotImplementedError("numbers have no states")
 
     @abstractmethod
     def predict(self, X: Any, target: int) -> NDArray[Any]:
@@ -131,12 +140,101 @@ class Answers(ABC):
         """So many records drawn from the network, as X was."""
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """New records: codes of states and values of numbers, (N, n); (N, 0) of a kind that no variable is of. Indices take
+    some of them."""
+
+    codes: NDArray[np.uint16]
+    values: NDArray[np.float64]
+
+    @staticmethod
+    def of_codes(codes: NDArray[np.uint16]) -> "Known":
+        """Records of states alone."""
+        return Known(codes, np.empty((len(codes), 0)))
+
+    @staticmethod
+    def of_values(values: NDArray[np.float64]) -> "Known":
+        """Records of numbers alone."""
+        return Known(np.empty((len(values), 0), np.uint16), values)
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> "Known":
+        return Known(self.codes[rows], self.values[rows])
+
+    def seen(self, observed: tuple[int, ...]) -> Seen:
+        """These records, of which these variables are observed."""
+        return Seen(self.codes, self.values, observed)
+
+
 class RowAnswers(Answers):
-    """What answers about records that have all columns of the network, or lack some."""
+    """What answers about records that have all columns of the network, or lack some.
+
+    values: those of each variable of states as they were in X, by name.
+    """
+
+    values: Mapping[str, NDArray[Any]]
+
+    def has_states(self, target: int) -> bool:
+        return self.network.names[target] in self.values
+
+    @property
+    def is_told_what_was_set(self) -> bool:
+        """Whether it can be told that variables were set from outside."""
+        return True
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The log-likelihood, or log-density, of what is observed of each record in X."""
+        return self.likelihoods(*self.read(X))
+
+    def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
+        """The probability of each state of the variable `target` given what is observed of each record of X."""
+        return self.sure(self.told(*self.read(X, target), target), target)
+
+    def predict(self, X: Any, target: int) -> NDArray[Any]:
+        """The most probable state of the variable `target`, or its mean, in each record of X."""
+        return self.likeliest(self.sure(self.told(*self.read(X, target), target), target), target)
+
+    def sure(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
+        """What was found of a variable in each record, probabilities of its states or its mean; InputError if one is
+        impossible, or not finite."""
+        return possible(found, self.network.names[target]) if self.has_states(target) else finite(found)
+
+    def likeliest(self, found: NDArray[np.float64], target: int) -> NDArray[Any]:
+        """The states of a variable that have the largest probabilities, or its means as they were found."""
+        return self.values[self.network.names[target]][found.argmax(axis=1)] if self.has_states(target) else found
+
+    def returned(self, records: Known) -> Any:
+        """Records as X was."""
+        return self.reader.returned(
+            [
+                self.values[name][records.codes[:, j]] if self.has_states(j) else records.values[:, j]
+                for j, name in enumerate(self.network.names)
+            ]
+        )
+
+    def likelihoods_in_time(self, known: Known, lacking: NDArray[np.bool_], present: int) -> NDArray[np.float64]:
+        """The log-likelihood of what is observed of each record of a time series, given what is of the past: all but
+        the first variables, so many."""
+        past = lacking.copy()
+        past[:, :present] = True
+        return self.likelihoods(known, lacking) - self.likelihoods(known, past)
 
     @abstractmethod
-    def lacking(self, X: Any) -> NDArray[np.bool_]:
-        """Where values of new records are missing, (N, n)."""
+    def read(self, X: Any, unseen: int | None = None) -> tuple[Known, NDArray[np.bool_]]:
+        """New records in the states of the network, 0 where there is no value; and where there is none, (N, n), as in
+        the column `unseen`."""
+
+    @abstractmethod
+    def likelihoods(self, known: Known, lacking: NDArray[np.bool_], done: Sequence[int] = ()) -> NDArray[np.float64]:
+        """The log-likelihood of what is observed of each record, in which the variables `done` were set from outside,
+        which all have."""
+
+    @abstractmethod
+    def told(
+        self, known: Known, lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        """The probability of each state of the variable `target`, or its mean, in such records; nan where nothing is
+        possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,71 +257,33 @@ class StateAnswers(RowAnswers):
     def with_limits(self, smoothing: float, memory: int | None) -> Self:
         return replace(self, smoothing=smoothing, memory=memory)
 
-    def has_states(self, target: int) -> bool:
-        """Whether a variable has states."""
-        return True
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The log-likelihood of what is observed of each record in X."""
-        return self.likelihoods(*self.read(X))
-
-    def likelihoods(
-        self, codes: NDArray[np.uint16], lacking: NDArray[np.bool_], done: Sequence[int] = ()
-    ) -> NDArray[np.float64]:
-        """The same of records in which the variables `done` were set from outside, which all have."""
+    def likelihoods(self, known: Known, lacking: NDArray[np.bool_], done: Sequence[int] = ()) -> NDArray[np.float64]:
+        codes = known.codes
         if not done:
             return log_likelihoods_observed(self.network, self.dataset, codes, lacking, self.smoothing, self.memory)
-        tables, found = Tables.fitted(self.network, self.dataset, self.smoothing).where_set(done), np.zeros(len(codes))
+        model, found = self._model.where_set(done), np.zeros(len(codes))
         for observed, rows in by_observed(lacking):
-            found[rows] = log_evidence(tables, codes[rows], observed, self.memory)
-        return found + math.fsum(math.log(tables.arities[v]) for v in done)
-
-    def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
-        """The probability of each state of the variable `target` given what is observed of each record of X."""
-        codes, lacking = self.read(X, target)
-        return self.sure(self.told(codes, lacking, target), target)
+            found[rows] = model.log_densities(known[rows].seen(observed))
+        return found
 
     def told(
-        self, codes: NDArray[np.uint16], lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
+        self, known: Known, lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
     ) -> NDArray[np.float64]:
-        """The same of records in which the variables `done` were set from outside, which all have; nan where nothing
-        is possible."""
-        tables = Tables.fitted(self.network, self.dataset, self.smoothing)
-        tables = tables.where_set(done) if done else tables
-        found = np.empty((len(codes), tables.arities[target]))
-        for observed, rows in _decisive(tables.network, target, by_observed(lacking)):
-            (found[rows],) = marginals(tables, [target], codes[rows], observed, self.memory)
+        model, found = self._model.where_set(done), np.empty((len(lacking), len(self.dataset.states[target])))
+        for observed, rows in _decisive(model.network, target, by_observed(lacking)):
+            found[rows] = model.answer(known[rows].seen(observed), [target], joint=False).states[target]
         return found
 
-    def sure(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
-        """What was found of a variable in each record; InputError if one is impossible."""
-        impossible = np.isnan(found).any(axis=1)
-        if impossible.any():
-            raise InputError(
-                f"X: record {int(impossible.argmax()) + 1} is impossible by the network whatever "
-                f"{self.network.names[target]!r} is; give a smoothing above 0."
-            )
-        return found
-
-    def likeliest(self, found: NDArray[np.float64], target: int) -> NDArray[Any]:
-        """The states of a variable that have the largest probabilities."""
-        return self.values[self.network.names[target]][found.argmax(axis=1)]
-
-    def predict(self, X: Any, target: int) -> NDArray[Any]:
-        """The most probable state of the variable `target` in each record of X."""
-        return self.likeliest(self.predict_proba(X, target), target)
+    @property
+    def _model(self) -> OfStates:
+        return OfStates(Tables.fitted(self.network, self.dataset, self.smoothing), self.dataset.states, self.memory)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
         codes = sampled(self.network, self.dataset, records, random, self.smoothing)
-        return self.reader.returned([self.values[name][codes[:, j]] for j, name in enumerate(self.network.names)])
+        return self.returned(Known.of_codes(codes))
 
-    def lacking(self, X: Any) -> NDArray[np.bool_]:
-        return self.read(X)[1]
-
-    def read(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
-        """The codes of new records (N, n) in the states of the network, 0 where there is none; and where there is none,
-        as in the column `unseen`."""
+    def read(self, X: Any, unseen: int | None = None) -> tuple[Known, NDArray[np.bool_]]:
         data = self.reader.new(X, unseen)
         codes = np.zeros((data.records, len(self.network.names)), np.uint16)
         lacking, at = np.ones(codes.shape, np.bool_), [self.network.names.index(name) for name in data.names]
@@ -233,7 +293,7 @@ class StateAnswers(RowAnswers):
             new, lacking[rows, at] = self.reader.records(part, prepare, filled, discrete="all")
             with advice_for_new_records():
                 codes[rows] = encoded_alike(new, self.raw, self.dataset)
-        return codes, lacking
+        return Known.of_codes(codes), lacking
 
 
 def _of_states(
@@ -262,67 +322,45 @@ def values_read(data: Given, dataset: Dataset | Mixed) -> dict[str, NDArray[Any]
 class NumberAnswers(RowAnswers):
     """The answers of a Gaussian network with the regression of each variable."""
 
+    values = MappingProxyType[str, NDArray[Any]]({})  # no variable has states
     network: Network
     fitted: tuple[Regression, ...]
     reader: Reader
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The log-density of what is observed of each record in X."""
-        return finite(self.likelihoods(*self.read(X)))
+        return finite(super().score_samples(X))
 
-    def likelihoods(
-        self, values: NDArray[np.float64], lacking: NDArray[np.bool_], done: Sequence[int] = ()
-    ) -> NDArray[np.float64]:
-        """The same of records in which the variables `done` were set from outside, which all have."""
-        network, found = where_set(self.network, done), np.zeros(len(values))
+    def likelihoods(self, known: Known, lacking: NDArray[np.bool_], done: Sequence[int] = ()) -> NDArray[np.float64]:
+        model, found = self._model.where_set(done), np.zeros(len(lacking))
         for observed, rows in by_observed(lacking):
-            children = set(relevant(network, (), observed)).difference(done)
-            found[rows] = log_densities(network, self._where_set(done), values[rows], observed, children)
+            found[rows] = model.log_densities(known[rows].seen(observed))
         return found
-
-    def predict(self, X: Any, target: int) -> NDArray[np.float64]:
-        """The mean of the variable `target` given what is observed of each record of X."""
-        return self.sure(self.told(*self.read(X, target), target), target)
 
     def told(
-        self, values: NDArray[np.float64], lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
+        self, known: Known, lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
     ) -> NDArray[np.float64]:
-        """The same of records in which the variables `done` were set from outside, which all have."""
-        network, fitted, found = where_set(self.network, done), self._where_set(done), np.zeros(len(values))
-        for observed, rows in _decisive(network, target, by_observed(lacking)):
-            found[rows] = conditioned(network, fitted, values[rows], [target], observed)[0][:, 0]
+        model, found = self._model.where_set(done), np.zeros(len(lacking))
+        for observed, rows in _decisive(model.network, target, by_observed(lacking)):
+            found[rows] = model.answer(known[rows].seen(observed), [target], joint=False).means[:, 0]
         return found
 
-    def sure(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
-        """What was found of a variable in each record; InputError if one is not finite."""
-        return finite(found)
-
-    def likeliest(self, found: NDArray[np.float64], target: int) -> NDArray[np.float64]:
-        """The means of a variable, as they were found."""
-        return found
-
-    def _where_set(self, done: Sequence[int]) -> tuple[Regression, ...]:
-        """The regressions, of variables that were set one that is not looked at."""
-        set_to = Regression(0.0, np.zeros(0), 1.0)
-        return tuple(set_to if v in done else own for v, own in enumerate(self.fitted))
+    @property
+    def _model(self) -> OfNumbers:
+        return OfNumbers(self.network, self.fitted)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
-        return self.reader.returned(list(gaussian.sampled(self.network, self.fitted, records, random).T))
+        return self.returned(Known.of_values(gaussian.sampled(self.network, self.fitted, records, random)))
 
-    def lacking(self, X: Any) -> NDArray[np.bool_]:
-        return self.read(X)[1]
-
-    def read(self, X: Any, unseen: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
-        `unseen`."""
+    def read(self, X: Any, unseen: int | None = None) -> tuple[Known, NDArray[np.bool_]]:
         data = self.reader.new(X, unseen)
         values, at = np.zeros((data.records, len(self.network.names))), list(map(self.network.names.index, data.names))
         lacking = np.ones(values.shape, np.bool_)
         if at:
             numbers, lacking[:, at] = self.reader.records(data, measured, "0")
             values[:, at] = numbers.values
-        return values, lacking
+        return Known.of_values(values), lacking
 
 
 def _of_numbers(
@@ -349,77 +387,45 @@ class ConditionalAnswers(RowAnswers):
     def with_limits(self, smoothing: float, memory: int | None) -> Self:
         return replace(self, smoothing=smoothing)
 
-    def has_states(self, target: int) -> bool:
-        """Whether a variable has states."""
-        return bool(self.data.states[target])
+    @property
+    def is_told_what_was_set(self) -> bool:
+        return False
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The log-density of what is observed of each record in X."""
-        return self.log_densities(X)
+    def likelihoods(self, known: Known, lacking: NDArray[np.bool_], done: Sequence[int] = ()) -> NDArray[np.float64]:
+        return self._log_densities(known, lacking)
 
-    def log_densities(self, X: Any, given: Collection[int] = ()) -> NDArray[np.float64]:
-        """The same, conditioned on some variables without parents, where they are observed."""
-        return conditional.log_densities_observed(self._known, *self._records(X), given)
+    def likelihoods_in_time(self, known: Known, lacking: NDArray[np.bool_], present: int) -> NDArray[np.float64]:
+        return self._log_densities(known, lacking, range(present, lacking.shape[1]))
 
-    def lacking(self, X: Any) -> NDArray[np.bool_]:
-        return self._records(X)[2]
-
-    def _conditioned(
-        self,
-        codes: NDArray[np.uint16],
-        values: NDArray[np.float64],
-        target: int,
-        observed: tuple[int, ...],
-    ) -> Answer:
-        """What the network says of a variable in records."""
-        return conditional.conditioned(self._known, codes, values, [target], observed)
-
-    def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
-        """The probability of each state of the variable `target` given what is observed of each record of X."""
-        found = self._answered(X, target, lambda answer: answer.states[target], len(self.data.states[target]))
-        impossible = np.isnan(found).any(axis=1)
-        if impossible.any():
-            raise InputError(
-                f"X: record {int(impossible.argmax()) + 1} is impossible by the network whatever "
-                f"{self.network.names[target]!r} is; give a smoothing above 0."
-            )
+    def told(
+        self, known: Known, lacking: NDArray[np.bool_], target: int, done: Sequence[int] = ()
+    ) -> NDArray[np.float64]:
+        shape = (len(self.data.states[target]),) if self.has_states(target) else ()
+        found = np.zeros((len(lacking), *shape))
+        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
+            answer = self._conditioned(known[rows], target, observed)
+            found[rows] = answer.states[target] if shape else answer.means[:, 0]
         return found
 
-    def predict(self, X: Any, target: int) -> NDArray[Any]:
-        """The most probable state of the variable `target`, or its mean, in each record of X."""
-        if self.has_states(target):
-            return self.values[self.network.names[target]][self.predict_proba(X, target).argmax(axis=1)]
-        return finite(self._answered(X, target, lambda answer: answer.means, 1)[:, 0])
+    def _log_densities(
+        self, known: Known, lacking: NDArray[np.bool_], given: Collection[int] = ()
+    ) -> NDArray[np.float64]:
+        """The log-densities, conditioned on some variables without parents, where they are observed."""
+        return conditional.log_densities_observed(self._known, known.codes, known.values, lacking, given)
+
+    def _conditioned(self, known: Known, target: int, observed: tuple[int, ...]) -> Answer:
+        """What the network says of a variable in records."""
+        return conditional.conditioned(self._known, known.codes, known.values, [target], observed)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """So many records drawn from the network, as X was."""
-        codes, values = conditional.sampled(self._known, records, random)
-        return self.reader.returned(
-            [
-                self.values[name][codes[:, j]] if self.has_states(j) else values[:, j]
-                for j, name in enumerate(self.network.names)
-            ]
-        )
+        return self.returned(Known(*conditional.sampled(self._known, records, random)))
 
     @property
     def _known(self) -> Conditionals:
         return conditionals(self.network, self.data, self.smoothing)
 
-    def _answered(
-        self, X: Any, target: int, of: Callable[[Answer], NDArray[np.float64]], width: int
-    ) -> NDArray[np.float64]:
-        """A part, (N, width), of what the network says of a variable in each record."""
-        codes, values, lacking = self._records(X, target)
-        found = np.zeros((len(codes), width))
-        for observed, rows in _decisive(self.network, target, by_observed(lacking)):
-            found[rows] = of(self._conditioned(codes[rows], values[rows], target, observed))
-        return found
-
-    def _records(
-        self, X: Any, unseen: int | None = None
-    ) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.bool_]]:
-        """The codes and numbers of new records (N, n), 0 where there is none; and where there is none, as in the column
-        `unseen`."""
+    def read(self, X: Any, unseen: int | None = None) -> tuple[Known, NDArray[np.bool_]]:
         names, data = self.network.names, self.reader.new(X, unseen)
         discrete = [name for name, states in zip(names, self.data.states, strict=True) if states]
         shape, at = (data.records, len(names)), list(map(names.index, data.names))
@@ -438,15 +444,16 @@ class ConditionalAnswers(RowAnswers):
                 with advice_for_new_records():
                     own = encoded_alike(new.discrete(), self.raw.discrete(), self.data.discrete())
                 codes[rows, places] = own
-        return codes, values, lacking
+        return Known(codes, values), lacking
 
 
 class ColumnsAnswers(ConditionalAnswers):
     """The answers of a network of blocks of Gaussian columns: of a state its share of the densities of indicators."""
 
-    def log_densities(self, X: Any, given: Collection[int] = ()) -> NDArray[np.float64]:
-        """The log-density of what is observed of each record in X, indicators of states among it."""
-        return degenerate.log_densities_observed(self._columns, *self._records(X), given)
+    def _log_densities(
+        self, known: Known, lacking: NDArray[np.bool_], given: Collection[int] = ()
+    ) -> NDArray[np.float64]:
+        return degenerate.log_densities_observed(self._columns, known.codes, known.values, lacking, given)
 
     def sample(self, records: int, random: np.random.Generator) -> Any:
         """No states can be drawn."""
@@ -456,14 +463,8 @@ class ColumnsAnswers(ConditionalAnswers):
     def _columns(self) -> degenerate.Columns:
         return degenerate.columns(self.network, self.data)
 
-    def _conditioned(
-        self,
-        codes: NDArray[np.uint16],
-        values: NDArray[np.float64],
-        target: int,
-        observed: tuple[int, ...],
-    ) -> Answer:
-        return degenerate.conditioned(self._columns, codes, values, [target], observed)
+    def _conditioned(self, known: Known, target: int, observed: tuple[int, ...]) -> Answer:
+        return degenerate.conditioned(self._columns, known.codes, known.values, [target], observed)
 
 
 def _of_columns(
@@ -507,6 +508,17 @@ def _decisive(
         joined[tuple(variable for variable in observed if variable in members)].append(rows)
     for observed, own in joined.items():
         yield observed, np.concatenate(own)
+
+
+def possible(each: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """The probabilities of the states of a variable in each record, (N, states); InputError if one is impossible."""
+    impossible = np.isnan(each).any(axis=1)
+    if impossible.any():
+        record = int(impossible.argmax()) + 1
+        raise InputError(
+            f"X: record {record} is impossible by the network whatever {name!r} is; give a smoothing above 0."
+        )
+    return each
 
 
 def finite(each: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,6 +20,10 @@ class StatesOnlyError(UnusableError, AttributeError):
     """A network of numbers is asked for what only those of states have; it has no attribute of that name."""
 
 
+class NoPosteriorError(UnusableError, AttributeError):
+    """A learner without sums over all networks is asked for what they say; it has no attribute of that name."""
+
+
 class NotYetFittedError(ExtbnslError, ValueError, AttributeError):
     """A network is asked for before there is one, where scikit-learn, which has a NotFittedError, is not installed."""
 

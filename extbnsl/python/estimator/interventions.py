@@ -13,15 +13,7 @@ from extbnsl.data.given import Given
 from extbnsl.data.targets import sets_of
 from extbnsl.data.treatment import Treatment
 from extbnsl.networks.network import Network
-from extbnsl.python.estimator.answers import (
-    Answers,
-    ConditionalAnswers,
-    NumberAnswers,
-    Reader,
-    StateAnswers,
-    finite,
-    records_of,
-)
+from extbnsl.python.estimator.answers import Answers, Reader, RowAnswers, finite, records_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +29,7 @@ class TargetedAnswers(Answers):
 
     network: Network
     reader: Reader
-    answers: Answers
+    answers: RowAnswers
     columns: tuple[str, ...]
     targets: str
 
@@ -46,7 +38,6 @@ class TargetedAnswers(Answers):
 
     def has_states(self, target: int) -> bool:
         """Whether a variable has states."""
-        assert isinstance(self.answers, StateAnswers | ConditionalAnswers), "numbers have none"
         return self.answers.has_states(target)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -55,17 +46,15 @@ class TargetedAnswers(Answers):
         if column is None:
             return self.answers.score_samples(data)
         answers = self._cut()
-        known: Any  # codes, or numbers
         known, lacking = answers.read(data)
         found = np.zeros(data.records)
         for done, rows in self._groups(column, lacking):
             found[rows] = answers.likelihoods(known[rows], lacking[rows], done)
-        return found if isinstance(answers, StateAnswers) else finite(found)
+        return found if answers.has_states(0) else finite(found)
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` given what is observed of each record of X."""
         data, column = self.parted(X)
-        assert isinstance(self.answers, StateAnswers | ConditionalAnswers), "numbers have none"
         if column is None:
             return self.answers.predict_proba(data, target)
         answers = self._cut()
@@ -93,11 +82,8 @@ class TargetedAnswers(Answers):
         others = [j for j in range(len(names)) if j != at]
         return data.chosen(others), data.chosen([at])
 
-    def _answered(
-        self, data: Given, column: Given, answers: StateAnswers | NumberAnswers, target: int
-    ) -> NDArray[np.float64]:
+    def _answered(self, data: Given, column: Given, answers: RowAnswers, target: int) -> NDArray[np.float64]:
         """What is said of a variable in each record."""
-        known: Any  # codes, or numbers
         known, lacking = answers.read(data, target)
         found: NDArray[np.float64] | None = None
         for done, rows in self._groups(column, lacking, target):
@@ -108,9 +94,9 @@ class TargetedAnswers(Answers):
         assert found is not None, "there are records"
         return answers.sure(found, target)
 
-    def _cut(self) -> StateAnswers | NumberAnswers:
+    def _cut(self) -> RowAnswers:
         """The answers that know what a variable says that was set."""
-        if not isinstance(self.answers, StateAnswers | NumberAnswers):
+        if not self.answers.is_told_what_was_set:
             raise InputError(
                 f"X: '{self.targets}' says what was set, which answers about both kinds do not go by: leave the column "
                 "out, and with it the records in which something was set."

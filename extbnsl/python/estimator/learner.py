@@ -12,30 +12,32 @@ from extbnsl.core.arguments import check_whole, plain
 from extbnsl.core.data_options import NUMBERS, STATES, DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.keywords import described, keywords, without
-from extbnsl.core.options import made_of
+from extbnsl.core.options import declared, made_of
 from extbnsl.data import KINDS, Data
 from extbnsl.data.column import clean_name
 from extbnsl.data.given import Given
 from extbnsl.data.treatment import declared_states
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.network import Network
-from extbnsl.python.api import BUDGETS, PLACE, QUESTION, SEED, TABLE, TELLING, learn
-from extbnsl.python.estimator.answers import (
-    ANSWERS,
-    Answers,
-    ConditionalAnswers,
-    NumberAnswers,
-    Reader,
-    StateAnswers,
-    pandas_frame,
-    records_of,
+from extbnsl.posteriors.scope import MOST_SAMPLES, PosteriorScope
+from extbnsl.python.api import BUDGETS, PLACE, QUESTION, SEED, TABLE, TELLING, learn, posterior
+from extbnsl.python.estimator.answers import ANSWERS, Answers, Reader, RowAnswers, pandas_frame, records_of
+from extbnsl.python.estimator.averages import AveragedAnswers
+from extbnsl.python.estimator.failures import (
+    NoPosteriorError,
+    StatesOnlyError,
+    UnusableError,
+    not_fitted,
+    of_states,
+    told,
 )
-from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
 from extbnsl.python.estimator.interventions import TargetedAnswers
 from extbnsl.python.estimator.series import SeriesAnswers
+from extbnsl.results.samples import counted_networks
 from extbnsl.scores.known import kind_of, model_of
 
 if TYPE_CHECKING:
+    from extbnsl.results.posterior import Posterior
     from extbnsl.results.result import Result
 
 
@@ -44,6 +46,8 @@ TREATING = {
     name: TABLE[name]
     for name in ("missing", "na", "discrete", "discretise", "states", "resolution", "targets", *IN_TIME)
 }  # X
+POSTERIOR = "posterior"  # the method
+SUMMING = without(declared(PosteriorScope), "sample")  # for it
 LEARNING = without(QUESTION, "score") | without(BUDGETS, "hands") | without(PLACE, "compress") | SEED
 
 
@@ -52,7 +56,7 @@ def _of_result(name: str) -> Any:
     return property(lambda learner: getattr(learner._fitted(f"{name}_"), name))
 
 
-@described(LEARNING, TREATING, TELLING)
+@described(LEARNING, SUMMING, TREATING, TELLING)
 class BayesianNetworkLearner:
     """Learns the Bayesian network of least cost, and says how likely records and states are by it.
 
@@ -74,14 +78,20 @@ class BayesianNetworkLearner:
     after each record, and `score_samples` of its own time given those before; NaN, or None, of records before which
     times are missing. `sample` raises UnusableError: a network of slices does not tell how a series begins.
 
+    With `method="posterior"` and `networks`, all the networks that were drawn answer, each with parameters of its own:
+    they count by how likely each makes what a record has. A record is as likely as they make it on average, and
+    `sample` draws a network of them for each record.
+
     Parameters
     ----------
     scoring_method : str, default "mdl"
         The `score` of `learn`; `score` is a method here.
     method : str, default "bfbnb"
-        As for `learn`.
+        As for `learn`; or "posterior", which sums over all networks, as the function `posterior` does.
     bootstrap : int, optional
         As for `learn`.
+    networks : int, default 0
+        How many networks the method "posterior" draws: its `sample`, which is a method here.
     smoothing : float, default 1.0
         The equivalent sample size of the prior of the parameters, 0 for the largest likelihood. Only what is asked of
         the network depends on it, and of a network of numbers nothing.
@@ -107,6 +117,10 @@ class BayesianNetworkLearner:
         A graph of the names; without networkx the same as `parents_`.
     adjacency_matrix_ : ndarray of int64, (n, n), or pandas.DataFrame
         1 for an arc from the row to the column; a data frame if X was one.
+    posterior_ : Posterior
+        What the data say of all networks. Only with `method="posterior"`, and where time and memory did for it.
+    arc_probabilities_ : ndarray of float64, (n, n), or pandas.DataFrame
+        The probability of an arc from the row to the column, as `posterior_` has it with its interval.
     states_ : dict of ndarray
         The values of each variable, by its name, in the order of `predict_proba`. A network of numbers has neither.
     n_features_in_ : int
@@ -120,13 +134,14 @@ class BayesianNetworkLearner:
     targets: str | None
     states: str | PathLike[str] | Mapping[str, Any] | None
 
-    @keywords(LEARNING, TREATING, TELLING)
+    @keywords(LEARNING, SUMMING, TREATING, TELLING)
     def __init__(
         self,
         *,
         scoring_method: str = "mdl",
         method: str = "bfbnb",
         bootstrap: int | None = None,
+        networks: int = 0,
         smoothing: float = 1.0,
         target: Any = None,
         **options: Any,
@@ -134,6 +149,7 @@ class BayesianNetworkLearner:
         self.scoring_method = scoring_method
         self.method = method
         self.bootstrap = bootstrap
+        self.networks = networks
         self.smoothing = smoothing
         self.target = target
         vars(self).update(options)
@@ -168,10 +184,23 @@ class BayesianNetworkLearner:
     status_: str = _of_result("status")
 
     @property
+    def posterior_(self) -> "Posterior":
+        found = self._fitted("posterior_").posterior
+        if found is None:
+            raise NoPosteriorError(
+                f"posterior_: there are no sums over all networks; fit with method={POSTERIOR!r}, and enough time and "
+                "memory."
+            )
+        return found
+
+    @property
+    def arc_probabilities_(self) -> Any:
+        return self._of_arcs(self.posterior_.arcs)
+
+    @property
     def states_(self) -> dict[str, NDArray[Any]]:
         self._fitted("states_")
         self._need_states("states_")
-        assert isinstance(self._of_rows, StateAnswers | ConditionalAnswers)
         return dict(self._of_rows.values)
 
     @property
@@ -188,10 +217,7 @@ class BayesianNetworkLearner:
         matrix = np.zeros((len(network.names),) * 2, np.int64)
         for parent, child in network.arcs():
             matrix[parent, child] = 1
-        if not self._of_rows.reader.framed:
-            return matrix
-        with told():
-            return pandas_frame(matrix, network.names, network.names)
+        return self._of_arcs(matrix)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log-likelihood of the records in X.
@@ -254,7 +280,6 @@ class BayesianNetworkLearner:
         """
         with told():
             answers = self._ask("predict_proba")
-            assert isinstance(answers, StateAnswers | ConditionalAnswers | SeriesAnswers | TargetedAnswers)
             position = self._position(target)
             if not answers.has_states(position):
                 raise InputError(
@@ -372,8 +397,13 @@ class BayesianNetworkLearner:
         if self.targets is not None:
             data, options["targets"] = data.without(clean_name(self.targets)), None
         reader = self._reader(data, made)
-        fitted = result.dataset if made.latent else made  # as the network completes it
+        fitted = made
+        if made.latent and result.dataset is not None:  # as the network completes it
+            fitted = result.dataset
         of_rows = ANSWERS[model_of(kind, self.scoring_method)](result.network, fitted, data, options, reader)
+        if result.posterior is not None and result.posterior.networks:
+            drawn = counted_networks(result.posterior.names, result.posterior.networks)
+            of_rows = AveragedAnswers(of_rows, drawn, fitted, self.scoring_method)
         answers: Answers = of_rows
         if self.targets is not None:
             answers = TargetedAnswers(result.network, reader, of_rows, columns, clean_name(self.targets))
@@ -381,6 +411,14 @@ class BayesianNetworkLearner:
             in_time = DataOptions(**{name: options[name] for name in IN_TIME})
             answers = SeriesAnswers(result.network, reader, of_rows, in_time, made.given.start)
         return result, answers.with_limits(self._smoothing(), self._memory())
+
+    def _of_arcs(self, matrix: NDArray[Any]) -> Any:
+        """What is told of each arc, parent by child: a data frame if X was one."""
+        if not self._of_rows.reader.framed:
+            return matrix
+        names = self.result_.network.names
+        with told():
+            return pandas_frame(matrix, names, names)
 
     def _reader(self, data: Given, made: Data) -> Reader:
         """How later records are read; of a time series rows of it, by the names of all slices."""
@@ -394,8 +432,20 @@ class BayesianNetworkLearner:
         return Reader(own, made.names, data.framed, self.missing, self.na, lagged, type(self).__name__)
 
     def _learn(self, data: Data) -> "Result":
-        options = {name: getattr(self, name) for name in (*LEARNING, *TELLING, "method", "bootstrap")}
-        return learn(data, score=self.scoring_method, **options)
+        options = {name: getattr(self, name) for name in (*LEARNING, *TELLING)}
+        own = {"networks": self.networks} | {name: getattr(self, name) for name in SUMMING}
+        if self.method == POSTERIOR:
+            check_whole("networks", plain(own["networks"]), 0, MOST_SAMPLES)
+            if self.bootstrap is not None:
+                raise InputError(f"bootstrap: the method {POSTERIOR!r} has no use for it; leave it out.")
+            if own["features"] is not None and not own["networks"]:
+                raise InputError("features: they are read off networks that are drawn; say by networks how many.")
+            return posterior(data, score=self.scoring_method, sample=own.pop("networks"), **options, **own)
+        usual = inspect.signature(type(self)).parameters
+        for name, value in own.items():
+            if plain(value) != usual[name].default:
+                raise InputError(f"{name}: it is for the method {POSTERIOR!r}; leave it out.")
+        return learn(data, score=self.scoring_method, method=self.method, bootstrap=self.bootstrap, **options)
 
     def _fitted(self, wanted: str) -> "Result":
         """The result; an error unless there is one."""
@@ -411,18 +461,20 @@ class BayesianNetworkLearner:
     def _need_states(self, wanted: str) -> None:
         """Raise StatesOnlyError if the network is one of numbers, or would be."""
         answers = getattr(self, "_answers", None)
-        of_numbers = kind_of(self.scoring_method) == NUMBERS
-        if of_numbers if answers is None else isinstance(self._of_rows, NumberAnswers):
+        if kind_of(self.scoring_method) == NUMBERS if answers is None else not self._of_rows.values:
             raise StatesOnlyError(
                 f"{wanted}: the variables of a Gaussian network are numbers and have no states; predict gives the mean "
                 "of a column."
             )
 
     @property
-    def _of_rows(self) -> Answers:
+    def _of_rows(self) -> RowAnswers:
         """What answers, of a time series for rows."""
         own = self._answers
-        return own.answers if isinstance(own, SeriesAnswers | TargetedAnswers) else own
+        if isinstance(own, SeriesAnswers | TargetedAnswers):
+            return own.answers
+        assert isinstance(own, RowAnswers), "there are no others"
+        return own
 
     def _position(self, target: Any) -> int:
         """The place of the column that is called so, or as the parameter says."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +13,8 @@ from extbnsl.data.encode import UNLIMITED
 from extbnsl.data.given import FRAME, Given
 from extbnsl.data.series import parted
 from extbnsl.data.treatment import treatment
-from extbnsl.networks.gaussian import log_densities_observed
-from extbnsl.networks.inference import log_likelihoods_observed
 from extbnsl.networks.network import Network
-from extbnsl.python.estimator.answers import (
-    Answers,
-    ConditionalAnswers,
-    NumberAnswers,
-    Reader,
-    RowAnswers,
-    StateAnswers,
-    records_of,
-)
+from extbnsl.python.estimator.answers import Answers, Reader, RowAnswers, records_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +37,7 @@ class SeriesAnswers(Answers):
         return replace(self, answers=self.answers.with_limits(smoothing, memory))
 
     def has_states(self, target: int) -> bool:
-        """Whether a variable has states."""
-        return not isinstance(self.answers, NumberAnswers) and self._of_states.has_states(target)
-
-    @property
-    def _of_states(self) -> StateAnswers | ConditionalAnswers:
-        """The answers, which are about states too."""
-        assert isinstance(self.answers, StateAnswers | ConditionalAnswers), "there are others of numbers alone"
-        return self.answers
+        return self.answers.has_states(target)
 
     @property
     def lags(self) -> int:
@@ -67,28 +49,17 @@ class SeriesAnswers(Answers):
         answers = self.answers
 
         def told(rows: Given) -> NDArray[np.float64]:
-            lacking = answers.lacking(rows)
-            if isinstance(answers, StateAnswers):
-                known = answers.network, answers.dataset, answers.read(rows)[0]
-                of = partial(log_likelihoods_observed, *known, smoothing=answers.smoothing, memory=answers.memory)
-            elif isinstance(answers, NumberAnswers):
-                of = partial(log_densities_observed, answers.network, answers.fitted, answers.read(rows)[0])
-            else:
-                assert isinstance(answers, ConditionalAnswers), "there are no others"
-                given = range(self.present, len(self.reader.names))
-                return self._where_known(lacking, answers.log_densities(rows, given))
-            past = lacking.copy()
-            past[:, : self.present] = True
-            return self._where_known(lacking, of(lacking=lacking) - of(lacking=past))
+            known, lacking = answers.read(rows)
+            return self._where_known(lacking, answers.likelihoods_in_time(known, lacking, self.present))
 
         return self._each(X, self.lags + 1, 0, told, np.float64, ())
 
     def predict_proba(self, X: Any, target: int) -> NDArray[np.float64]:
         """The probability of each state of the variable `target` one step after each record."""
-        answers = self._of_states
+        answers = self.answers
 
         def told(rows: Given) -> NDArray[np.float64]:
-            return self._where_known(answers.lacking(rows), answers.predict_proba(rows, target))
+            return self._where_known(answers.read(rows)[1], answers.predict_proba(rows, target))
 
         shape = (len(answers.values[answers.network.names[target]]),)
         return self._each(X, self.lags, 1, told, np.float64, shape)
@@ -98,15 +69,15 @@ class SeriesAnswers(Answers):
         answers = self.answers
         if self.has_states(target):
             each = self.predict_proba(X, target)
-            values, unknown = self._of_states.values[answers.network.names[target]], np.isnan(each).any(axis=1)
-            found = values[np.where(np.isnan(each), 0.0, each).argmax(axis=1)]
+            unknown = np.isnan(each).any(axis=1)
+            found = answers.likeliest(np.where(np.isnan(each), 0.0, each), target)
             if unknown.any():
                 found = found.astype(object)
                 found[unknown] = None
             return found
 
         def told(rows: Given) -> NDArray[np.float64]:
-            return self._where_known(answers.lacking(rows), answers.predict(rows, target))
+            return self._where_known(answers.read(rows)[1], answers.predict(rows, target))
 
         return self._each(X, self.lags, 1, told, np.float64, ())
 
