@@ -1,6 +1,6 @@
 """A solve on a cluster whose driver, workers and scheduler are killed at random and started again.
 
-python tests/machine/shaken.py FOLDER resamples|campaign|counting KILLS SEED
+python tests/machine/shaken.py FOLDER resamples|campaign|counting|posterior KILLS SEED
 """
 
 import csv
@@ -65,6 +65,23 @@ class Counted:
     def answer(self, place):
         """The bytes that must be the same."""
         return [(place / name).read_bytes() for name in ("network.json", "network.bif", "network.dot")]
+
+
+class Summed:
+    """Sums over all networks, whose families take some seconds to count."""
+
+    def __init__(self, folder):
+        self._data = chained(folder / "data.csv", 20, 1000)
+
+    def command(self, place):
+        """As that of `Resampled`."""
+        asked = ["--score", "bdeu", "--ess", "20", "--sample", "2000", "--threads", "1"]
+        return ["posterior", str(self._data), *asked, "--run-dir", str(place), "--resume", "--quiet"]
+
+    def answer(self, place):
+        """The bytes that must be the same."""
+        files = ("network.json", "posterior.csv", "families.csv", "samples.jsonl")
+        return [(place / name).read_bytes() for name in files]
 
 
 class Campaign:
@@ -157,7 +174,7 @@ def shaken(folder, kind, kills, seed):
     return trial.kills
 
 
-KINDS = {"resamples": Resampled, "campaign": Campaign, "counting": Counted}
+KINDS = {"resamples": Resampled, "campaign": Campaign, "counting": Counted, "posterior": Summed}
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])

@@ -10,6 +10,7 @@ from patching import sized
 import extbnsl
 from extbnsl.core.claims import NO_WORKERS
 from extbnsl.core.codec import json_text
+from extbnsl.posteriors.scope import PRIORS
 
 COUNTERS = (
     "nodes_expanded",
@@ -39,7 +40,14 @@ def answer_of(result):
         document["resamples"] = [
             (one.number, one.status, one.cost, one.lower_bound, one.network.parents_by_name()) for one in bootstrap.done
         ]
+    if (summed := getattr(result, "posterior", None)) is not None:
+        document["files"] = {name: told.hex() for name, told in contents(summed.files()).items()}
     return json_text(document)
+
+
+def contents(files):
+    """What files have, whole or in pieces."""
+    return {name: told if isinstance(told, bytes) else b"".join(told) for name, told in files}
 
 
 def questions(seed):
@@ -56,6 +64,10 @@ def questions(seed):
     yield lambda hands: extbnsl.learn(data, lower_bound="static", parent_graph="layered", hands=hands, **common)
     yield lambda hands: extbnsl.k_best(data, 7, hands=hands, **common)
     yield lambda hands: extbnsl.k_best(data, within_factor=30.0, hands=hands, **common)
+    for prior in PRIORS:
+        asked = {"prior": prior, "sample": 20, **common}
+        yield lambda hands, asked=asked: extbnsl.posterior(data, score="bdeu", hands=hands, **asked)
+        yield lambda hands, asked=asked: extbnsl.posterior(numbers, score="gaussian-bic", hands=hands, **asked)
     yield lambda hands: extbnsl.order(data, names, hands=hands, **common)
 
 
@@ -90,6 +102,7 @@ def test_workers_that_are_gone_for_good_end_every_question():
             lambda hands: extbnsl.learn(data, score="bdeu", hands=hands),
             lambda hands: extbnsl.learn(data, bootstrap=3, hands=hands),
             lambda hands: extbnsl.k_best(data, 3, hands=hands),
+            lambda hands: extbnsl.posterior(data, hands=hands),
             lambda hands: extbnsl.approximate(data, time=20, hands=hands),
         ):
             hands = FakeHands(slots=0)
