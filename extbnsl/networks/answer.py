@@ -75,10 +75,11 @@ class Mixture:
 
     def add(self, answer: Answer, log_weights: NDArray[np.float64]) -> None:
         """Mix in one more, with weights (N,); what it says where these are 0 does not count."""
-        heard = np.isfinite(log_weights)
         if self.answer is None:
+            heard = np.isfinite(log_weights)
             self.answer, self._log_totals = answer if heard.all() else answer.only(heard), log_weights
             return
         self._log_totals = np.logaddexp(self._log_totals, log_weights)
-        shares = np.where(heard, np.exp(log_weights - np.where(heard, self._log_totals, 0.0)), 0.0)
+        with np.errstate(invalid="ignore"):  # nan where all so far are impossible
+            shares = np.exp(log_weights - self._log_totals)
         self.answer = self.answer.mixed(answer, shares)

@@ -71,7 +71,7 @@ class Summed:
     """Sums over all networks, whose families take some seconds to count."""
 
     def __init__(self, folder):
-        self._data = chained(folder / "data.csv", 20, 1000)
+        self._data = chained(folder / "data.csv", 18, 4000)
 
     def command(self, place):
         """As that of `Resampled`."""

@@ -134,7 +134,9 @@ def test_posteriors_are_those_of_the_function(run, here):
         row, (folder,) = rows[prior], Path("out/runs").glob(f"small--{prior}--*.run")
         assert (row["status"], float(row["log_weight"])) == ("optimal", found.log_weight[0])
         assert (float(row["best_probability"]), row["drawn"]) == (found.best.probability, "30")
-        assert float(row["widest"]) == pytest.approx(found.exactness.width + 2.0 * found.exactness.rounding)
+        assert float(row["widest"]) == pytest.approx(
+            found.exactness.width + 2.0 * found.exactness.rounding, rel=1e-12, abs=0.0
+        )
         assert float(row["sum_seconds"]) >= 0.0
         assert f"log Z {prior}" in out
         wanted = {name: b"".join([own] if isinstance(own, bytes) else own) for name, own in found.files()}
