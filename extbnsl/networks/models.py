@@ -196,8 +196,9 @@ class Fitting(ABC):
     """Data that networks are fitted to; most: bytes that are held of their families."""
 
     def __init__(self, data: Any, smoothing: float, memory: int | None) -> None:
-        self.data, self.smoothing, self.memory = data, smoothing, memory
-        self.most = int(HELD * (default_memory() if memory is None else memory))
+        self.data, self.smoothing = data, smoothing
+        self.memory = default_memory() if memory is None else memory  # looked up once, and not for each network
+        self.most = int(HELD * self.memory)
 
     @property
     def states(self) -> Sequence[Sequence[str]]:
