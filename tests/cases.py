@@ -1,5 +1,6 @@
 """Random problems for the tests: data sets with structure, ties, constant columns and repeated rows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import DataOptions
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import Dataset, Mixed, Numbers, measured, prepare
+from extbnsl.data.beside import Weights
 from extbnsl.data.both import mixed
 from extbnsl.data.given import given
 from extbnsl.files.shelf import Shelf
@@ -58,6 +60,13 @@ def random_dataset(rng, n, records, largest_arity=4):
     if rng.random() < 0.3:
         codes = codes[rng.integers(0, max(1, records // 4), records)]
     return dataset_of(codes, [arities[i] for i in order])
+
+
+def in_parts(rng, data, each=None):
+    """The data with records that weigh some parts of this size each, or of one at random."""
+    each = each or float(rng.choice([1e-4, 0.03, 0.25, 0.6, 0.95]))
+    parts = rng.integers(1, rng.choice([2, 5, 30]), data.records)
+    return replace(data.taken(np.repeat(np.arange(data.records), parts)), weights=Weights(each, np.cumsum(parts)))
 
 
 def random_numbers(rng, n, records):

@@ -30,12 +30,13 @@ def aic(codes, arities, child, parents):
     return family_cost("aic", codes, arities, child, parents)
 
 
-def family_cost(score, codes, arities, child, parents):
-    """What a family costs, by counting in dictionaries; "bdeu:10" has an equivalent sample size of 10, "bdeu" of 1."""
-    counts = {}
-    for row in np.asarray(codes).tolist():
+def family_cost(score, codes, arities, child, parents, weights=None):
+    """What a family costs, by counting in dictionaries; "bdeu:10" has an equivalent sample size of 10, "bdeu" of 1;
+    weights: of each record, 1 if there are none."""
+    counts, weights = {}, [1] * len(codes) if weights is None else weights.tolist()
+    for row, weight in zip(np.asarray(codes).tolist(), weights, strict=True):
         own = counts.setdefault(tuple(row[p] for p in parents), {})
-        own[row[child]] = own.get(row[child], 0) + 1
+        own[row[child]] = own.get(row[child], 0) + weight
     arity, configurations = int(arities[child]), math.prod(int(arities[p]) for p in parents)
     name, _, ess = score.partition(":")
     if name in ("bdeu", "bds", "k2"):
@@ -49,7 +50,7 @@ def family_cost(score, codes, arities, child, parents):
         return misfit + sum(log_regret(sum(own.values()), arity) for own in counts.values())
     if name == "qnml":
         return misfit + log_regret(len(codes), configurations * arity) - log_regret(len(codes), configurations)
-    return misfit + PARAMETER[name](len(codes)) * (arity - 1) * configurations
+    return misfit + PARAMETER[name](sum(weights)) * (arity - 1) * configurations
 
 
 def gaussian_cost(values, child, parents):
@@ -194,10 +195,15 @@ def all_degenerate_costs(data):
 
 
 def dirichlet_cost(prior, arity, counts):
-    """Minus the log of the product of the predictive probabilities, record by record."""
+    """Minus the log of the product of the predictive probabilities, record by record; of weights that are not whole, of
+    the mean of the product of the shares of the states, each as often as its weight says."""
     cost = 0.0
     for own in counts.values():
         records = 0
+        if any(isinstance(count, float) for count in own.values()):
+            cost += math.lgamma(prior + sum(own.values())) - math.lgamma(prior)
+            cost -= sum(math.lgamma(prior / arity + count) - math.lgamma(prior / arity) for count in own.values())
+            continue
         for count in own.values():
             for again in range(count):
                 cost -= math.log((prior / arity + again) / (prior + records))

@@ -193,6 +193,13 @@ def either(without: Callable[..., Any], given: Callable[..., Any]) -> Any:
     return step
 
 
+def also_compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers, of a module that knows no compiler: kernels may call it by its name, as Python does."""
+    options: Any = {"no_cpython_wrapper": True, **_OPTIONS}
+    overload(function, jit_options=options, strict=False)(lambda *_: function)
+    return function
+
+
 def njit(kernel: Callable[..., Any]) -> Any:
     """A kernel that Python calls: compiled when it is first called on a machine, and kept."""
     compiling.add_known()

@@ -13,22 +13,32 @@ of three kinds:
 - OCCURRING: it is spread over the parent states that occur, q of them: own has a = ess / q, joint a = ess / (q r_X)
   (BDs), so that joint depends on which of its variables is the child.
 
+Where rows are parts of records, m counts rows, and what ln G takes is m times `each`, what a row weighs. Kernels ask
+for that once for a tally, not for a cell.
+
 What a varset of s variables has of these are its *figures*, a row of numbers: CELLS that occur, JOINT, and from MORE on
 own for each class of arity (TABLES), or joint with each of its members as the child (OCCURRING).
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.kernels.compiler import also_compiled, inlined, inner
+from extbnsl.scores.rows import Rows, first_cost, log_rising
 
 TABLES, SPREAD, OCCURRING, MISFIT = range(4)  # MISFIT: a score of misfit and a price, of which nothing is said here
 CELLS, JOINT, MORE = range(3)  # columns of figures
 SMALL = 256  # cells of fewer records are tallied by their number, larger ones one by one
+HALVED = 64  # of priors of parts of records there is each half of another, so many times
+MOST_JOINT = 2.0 ** (HALVED - 1)
+
+also_compiled(log_rising)
+also_compiled(first_cost)
 
 
 class Formula(NamedTuple):
@@ -40,7 +50,9 @@ class Formula(NamedTuple):
     states, regrets (p,) float64: the penalty of a family is the regret of all its states less that of its parents', by
     ascending number of states; none if there is no penalty. by_cells: whether a family and all with more parents cost
     at least ln r_X for each cell of P and X, and by_misfit: whether N H(X | all others) and sum of own(m) - joint(m)
-    over the cells of P.
+    over the cells of P. each: what a row weighs, in records. firsts (a, k): by class, what the lightest row costs at
+    least as the first of its state in a cell, by a prior of 2^i joint states of the parents, or more: see `first_of`;
+    where rows are records, or the prior is always the same, it is one number (k = 1).
     """
 
     kind: int
@@ -54,6 +66,8 @@ class Formula(NamedTuple):
     regrets: NDArray[np.float64]
     by_cells: bool
     by_misfit: bool
+    each: float
+    firsts: NDArray[np.float64]
 
 
 class CellTally(NamedTuple):
@@ -65,40 +79,59 @@ class CellTally(NamedTuple):
     used: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Tables:
+    """What a formula of tables of m has: joint; own, mixed: one for each of the arities that there are, ascending, or
+    none."""
+
+    joint: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    own: Sequence[NDArray[np.float64]] = ()
+    mixed: Sequence[NDArray[np.float64]] = ()
+
+
 def formula(
     kind: int,
     arities: NDArray[np.int64],
+    rows: Rows,
     *,
     ess: float = 0.0,
-    joint: NDArray[np.float64] | None = None,
-    own: list[NDArray[np.float64]] | None = None,
-    mixed: list[NDArray[np.float64]] | None = None,
+    tables: Tables = Tables(),
     regrets: dict[int, float] | None = None,
     least: Collection[str] = (),
 ) -> Formula:
-    """The formula of variables of these arities; own, mixed: a table for each of the arities that there are, ascending;
-    least: "cells" if it is `by_cells`, "misfit" if it is `by_misfit`."""
+    """The formula of rows of variables of these arities; least: "cells" if it is `by_cells`, "misfit" if it is
+    `by_misfit`."""
     kinds, classes = np.unique(arities, return_inverse=True)
-    assert own is None or len(own) == kinds.size, "a table for each arity"
+    assert len(tables.own) in (0, kinds.size), "a table for each arity"
     penalties = sorted((regrets or {}).items())
     return Formula(
         kind,
         ess,
-        np.zeros(0) if joint is None else joint,
-        np.zeros((0, 0)) if own is None else np.array(own),
-        np.zeros((0, 0)) if mixed is None else np.array(mixed),
+        tables.joint,
+        np.array(tables.own) if tables.own else np.zeros((0, 0)),
+        np.array(tables.mixed) if tables.mixed else np.zeros((0, 0)),
         classes.astype(np.int64),
         arities.astype(np.float64),
         np.array([float(states) for states, _ in penalties]),
         np.array([regret for _, regret in penalties]),
         "cells" in least,
         "misfit" in least,
+        rows.each,
+        np.array([_firsts(kind, float(arity), rows, ess) for arity in kinds.tolist()]).reshape(kinds.size, -1),
     )
 
 
-def rising_table(prior: float, records: int) -> NDArray[np.float64]:
-    """ln G(prior + m) - ln G(prior) for m = 0 to `records`: float64."""
-    return np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(records)))))
+def _firsts(kind: int, arity: float, rows: Rows, ess: float) -> list[float]:
+    """What `Formula.firsts` has of a child of so many states."""
+    halved = HALVED if kind in (SPREAD, OCCURRING) and rows.lightest < 1.0 else 1
+    return [first_cost(rows.lightest, ess / 2.0**i if ess else arity, arity) for i in range(halved)]
+
+
+def rising_table(prior: float, rows: Rows) -> NDArray[np.float64]:
+    """ln G(prior + m) - ln G(prior) for what 0, 1, ... rows weigh: float64."""
+    if rows.each != 1.0:
+        return np.array([log_rising(prior, rows.each * m) for m in range(rows.count + 1)])
+    return np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(rows.count)))))
 
 
 def figures_of(form: Formula, size: int) -> int:
@@ -139,8 +172,30 @@ def cells_of(tally):
     return cells
 
 
+@inlined
+def first_of(joint, place, form):
+    """What any row costs at least as the first of its state in a cell, of a child of the class at this place, by the
+    prior of so many joint states of the parents, or of more: as by the power of two below, which says less."""
+    most = form.firsts.shape[1] - 1
+    if most == 0:
+        return form.firsts[place, 0]
+    return form.firsts[place, most if joint >= MOST_JOINT else math.frexp(joint)[1] - 1]
+
+
 @inner
-def rising(prior, tally):
+def _rising_parts(prior, tally, each):
+    """The same as of `rising` where a row is not a record."""
+    total = 0.0
+    for m in range(1, tally.used[0] + 1):
+        if tally.small[m]:
+            total += tally.small[m] * log_rising(prior, m * each)
+    for k in range(tally.used[1]):
+        total += log_rising(prior, tally.large[k] * each)
+    return total
+
+
+@inner
+def _rising_records(prior, tally):
     """The sum over the cells of ln G(prior + m) - ln G(prior)."""
     total, value = 0.0, 0.0
     small = tally.small
@@ -151,6 +206,12 @@ def rising(prior, tally):
     for k in range(tally.used[1]):
         total += math.lgamma(prior + tally.large[k]) - math.lgamma(prior)
     return total
+
+
+@inlined
+def rising(prior, tally, form):
+    """The sum over the cells of ln G(prior + m) - ln G(prior), for what m rows weigh."""
+    return _rising_records(prior, tally) if form.each == 1.0 else _rising_parts(prior, tally, form.each)
 
 
 @inner
@@ -174,7 +235,7 @@ def fill_figures(tally, states, form, figures):
         for c in range(form.own.shape[0]):
             figures[MORE + c] = looked_up(form.own[c], tally)
     else:
-        figures[JOINT] = rising(form.ess / (states if form.kind == SPREAD else cells), tally)
+        figures[JOINT] = rising(form.ess / (states if form.kind == SPREAD else cells), tally, form)
 
 
 @inlined
@@ -212,7 +273,7 @@ def cost_of_tallies(parents, both, states, child, form):
         joint = looked_up(form.joint, both)
     else:
         prior = form.ess / (states if form.kind == SPREAD else cells_of(parents))
-        own, joint = rising(prior, parents), rising(prior / arity, both)
+        own, joint = rising(prior, parents, form), rising(prior / arity, both, form)
     return own - joint + penalty_of_cells(states, arity, form)
 
 
@@ -227,5 +288,6 @@ def least_of(figures, cells, states, child, floor, form):
     if form.by_misfit:
         least += own_of(figures, child, form) - figures[JOINT] + penalty_of_cells(states, arity, form)
     if form.by_cells:
-        least = max(least, cells * math.log(arity))
+        joint = figures[CELLS] if form.kind == OCCURRING else states
+        least = max(least, cells * first_of(joint, form.classes[child], form))
     return least

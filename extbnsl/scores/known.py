@@ -35,6 +35,7 @@ COLUMNS = "Gaussian columns"
 MODELS = {"dg-bic": COLUMNS}
 WITH_ESS = ("bdeu", "bds")
 WITH_PENALTY = ("mdl", "bic", "aic", "gaussian-bic", "cg-bic", "dg-bic")
+OF_RECORDS = ("fnml", "qnml")  # by a regret of so many records, which weights that are not whole have none of
 NAMES = tuple(SCORES)
 CHOICES = f"{', '.join(NAMES)} (mdl and bic are the same: minus BIC)"  # for people
 KIND_WORDS = {STATES: "columns of states", NUMBERS: "columns of numbers", MIXED: "columns of both kinds"}
@@ -141,12 +142,12 @@ def score_named(name: str, ess: float | None = None) -> Titled:
 
 
 def check_data(data: "Data", claim: Claim) -> None:
-    """As `check_kind`, and for weights that are not whole by a score without a price of parameters."""
+    """As `check_kind`, and for weights that are not whole by a score whose regrets are of whole records."""
     check_kind(data.kind, claim)
-    if data.weights is not None and not isinstance(score_claimed(claim), PenalisedScore):
+    if data.weights is not None and claim.score in OF_RECORDS:
         raise InputError(
             f"{data.source} has weights that are not whole, or imputed tables, and {claim.score!r} counts whole "
-            f"records: take one of {', '.join(WITH_PENALTY)}."
+            f"records: take one of {', '.join(name for name in NAMES if name not in OF_RECORDS)}."
         )
 
 

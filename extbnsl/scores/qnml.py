@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
+    from extbnsl.scores.rows import Rows
 
 NEGLIGIBLE = 45.0  # nats below the largest term: 3e-20 of it
 TERMS = 64  # at a time
@@ -42,17 +43,17 @@ class QuotientNML(CellScore):
     def least(self, cells: "Cells", floor: float) -> float:
         return floor + _penalty(cells.records, cells.arity, cells.configurations)
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+    def formula(self, rows: "Rows", arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         import numpy as np
 
         from extbnsl.scores.counting import mlogm_table
-        from extbnsl.scores.formula import TABLES, formula
+        from extbnsl.scores.formula import TABLES, Tables, formula
 
-        most = _most_parents(records, int(arities.max(initial=2)), max_parents)
+        most, records = _most_parents(rows.count, int(arities.max(initial=2)), max_parents), rows.count
         sizes = _products(arities, most + 1)
         regrets = dict(zip(sizes, log_regrets_of(records, base * np.array(sizes, float)).tolist(), strict=True))
         _check_monotony(regrets, sorted(set(arities.tolist())))
-        return formula(TABLES, arities, joint=mlogm_table(records), regrets=regrets, least=["misfit"])
+        return formula(TABLES, arities, rows, tables=Tables(mlogm_table(records)), regrets=regrets, least=["misfit"])
 
 
 QNML = QuotientNML("qnml", "qNML", "log qNML")
@@ -98,14 +99,14 @@ class FactorisedNML(CellScore):
     def least(self, cells: "Cells", floor: float) -> float:
         return floor + float(log_regrets(cells.records, cells.arity)[cells.counts.sum(axis=1)].sum())
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+    def formula(self, rows: "Rows", arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.counting import mlogm_table
-        from extbnsl.scores.formula import TABLES, formula, rising_table
+        from extbnsl.scores.formula import TABLES, Tables, formula, rising_table
 
-        joint, kinds = mlogm_table(records), sorted(set(arities.tolist()))
-        own = [joint + log_regrets(records, arity) for arity in kinds]
-        mixed = [rising_table(max(1.0, arity / 2), records) for arity in kinds]
-        return formula(TABLES, arities, joint=joint, own=own, mixed=mixed, least=["cells", "misfit"])
+        joint, kinds = mlogm_table(rows.count), sorted(set(arities.tolist()))
+        own = [joint + log_regrets(rows.count, arity) for arity in kinds]
+        mixed = [rising_table(max(1.0, arity / 2), rows) for arity in kinds]
+        return formula(TABLES, arities, rows, tables=Tables(joint, own, mixed), least=["cells", "misfit"])
 
 
 FNML = FactorisedNML("fnml", "fNML", "log fNML")

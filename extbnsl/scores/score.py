@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
+    from extbnsl.scores.rows import Rows
 
 DEFAULT_ESS = 1.0
 
@@ -75,9 +76,9 @@ class CellScore(Score):
     """A score that is not misfit and a price: what its cells add up to, kernels are told by a formula."""
 
     @abstractmethod
-    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
-        """For so many records of variables of these arities, and parent sets of at most so many beside those that must
-        be, which have `base` joint states."""
+    def formula(self, rows: "Rows", arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+        """For rows of variables of these arities, and parent sets of at most so many beside those that must be, which
+        have `base` joint states."""
 
 
 def penalty_of(parameter: float, arity: int, configurations: float) -> float:

@@ -98,7 +98,7 @@ def _end_tally(total, v, walk, given):
             figures[MORE + k] = 0.0
             if is_present(parents, below.places):
                 cells = below.joint[place_of(parents, below.places), CELLS]
-                figures[MORE + k] = rising(form.ess / (cells * arities[members[k]]), tally)
+                figures[MORE + k] = rising(form.ess / (cells * arities[members[k]]), tally, form)
 
 
 @inlined

@@ -11,6 +11,10 @@ states of the child occur in j, d_u how many in u, r how many it has. No prior o
   a / (a + i), i < m: that is at least d_u - 1 - a (1 + ln m). Where this is not negative for b, it is for no smaller
   prior: then D(u) is the cost of u by b. Of cells of one state no more than ln r is used.
 
+  Where rows are parts of records these sums are a (psi(a + m) - psi(a)), for psi = (ln G)'. With x = a / r those of
+  states are at least 1 for m >= 1, and m / (x + m) + x m / (x + 1) below, which falls with x; the other is at most 1,
+  or 1 + a ln((a + m) / (a + 1/2)). And ln r is what `first_cost` says of the lightest row.
+
 By priors (BDeu, BDs) what the cells of Q inside j cost is at least the larger of
 
 1. c_j ln r + D(u) - d_u ln r for each u. Let the cell of Q with u begin with it. Of the other records, there and in the
@@ -153,6 +157,18 @@ def _whole(nats, task):
     return np.int32(min(MOST_WORTH, math.floor(max(0.0, nats) * task.scale)))
 
 
+@inlined
+def _grows(u, m, states, prior, top, task, frames):
+    """Whether the probability of a cell u of m rows, which has so many states, grows up to this prior."""
+    if task.part_of == 1.0:
+        return (states - 1) * m >= prior * (m + task.mlogm[m])
+    joint, rise, weight = prior / task.arity, 0.0, m * task.part_of
+    for k in range(frames.counts.shape[2]):
+        own = frames.counts[top, u, k] * task.part_of
+        rise += min(1.0, own / (joint + own) + joint * own / (joint + 1.0))
+    return rise - 1.0 >= prior * max(0.0, math.log((prior + weight) / (prior + 0.5)))
+
+
 @inner
 def weigh(top, task, frames, space):
     """Find what each u of a node is worth."""
@@ -169,11 +185,11 @@ def weigh(top, task, frames, space):
                 apart += mlogm[counts[u, k]]
                 cost += each[counts[u, k]]
                 alike += task.urn[counts[u, k]] if fixed else 0.0
-        misfit, least = max(0.0, mlogm[m] - apart), states * task.log_arity
-        if fixed or (states - 1) * m >= prior * (m + mlogm[m]):
+        misfit, least = max(0.0, mlogm[m] - apart), states * task.opening
+        if fixed or _grows(u, m, states, prior, top, task, frames):
             least = own[m] - cost
         least = max(least, misfit)
-        frames.alone[top, u] = _whole(task.urn[m] - alike if fixed else least - states * task.log_arity, task)
+        frames.alone[top, u] = _whole(task.urn[m] - alike if fixed else least - states * task.opening, task)
         frames.corrected[top, u] = _whole(least - misfit, task)
         frames.misfit[top, u] = _whole(misfit, task)
     frames.stale[top] = True

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.verify.prior_tables import PriorTables, new_tables
-from extbnsl.verify.set_frames import CELL_REGRET, FIXED, Searched
+from extbnsl.verify.set_frames import CELL_REGRET, FIXED, SPREAD, Searched
 
 WORD_BITS = 64
 SUM_BITS = 29  # of what the cells of a node are worth together, in whole numbers, at most
 MOST_SCALE = 24  # bits behind the point of a nat
 ROUNDING = 1e-12  # nats, of numbers from tables
 PLANES = 33  # a number of rows has fewer bits
+MOST_JOINT = 1e290  # states of parents: of more a prior may be none that a float holds
 
 
 class Columns(NamedTuple):
@@ -31,8 +32,9 @@ class ChildTask(NamedTuple):
 
     kind: int
     ess: float
+    part_of: float  # records that a row is
     arity: float  # of the child, declared
-    log_arity: float
+    opening: float  # what a state of it costs at least that occurs in a cell: ln r, of whole records
     known: int  # the families of so many parents more than it must have are known
     most: int  # parents more than it must have
     part: int  # of the choices at the root those are gone down whose number is that, but for a multiple
@@ -41,7 +43,7 @@ class ChildTask(NamedTuple):
     margin: float
     lead: float
     scale: float  # a nat in whole numbers, a power of two
-    each: int  # ln r in these, rounded down
+    each: int  # `opening` in these, rounded down
     codes: NDArray[np.uint32]  # (n, d)
     occurring: NDArray[np.int64]  # (n,)
     arities: NDArray[np.float64]  # (n,)
@@ -51,7 +53,7 @@ class ChildTask(NamedTuple):
     bits: NDArray[np.uint64]  # (d, w) which columns a row has, the first column the lowest bit
     marks: NDArray[np.uint64]  # (p, w) which columns a parent has
     inside: NDArray[np.int8]  # (d, 64 w) -1 where a row has the column, else 0
-    mlogm: NDArray[np.float64]  # m ln m (N + 1,)
+    mlogm: NDArray[np.float64]  # m ln m (N + 1,), of parts of records times what a row is
     own: NDArray[np.float64]  # by tables: what records of a cell of the parents add (N + 1,); by priors none
     each_own: NDArray[np.float64]  # what those of the child's states in it take away
     urn: NDArray[np.float64]  # of which h of `child_cells` is made
@@ -137,13 +139,14 @@ def child_task(problem: Searched, columns: Columns, child: int, known: int, part
     counts = np.arange(records + 1.0)
     scale = 2.0 ** min(MOST_SCALE, math.floor(SUM_BITS - math.log2((1.0 + records) * math.log(max(arity, 2.0)))))
     own = _clusters_of(problem, child)
-    of_cells = _tables(problem, child)
+    of_cells, opening = _tables(problem, child), _opening(problem, child, known)
     alone = of_cells[0] - of_cells[1]
     return ChildTask(
         kind=problem.kind,
         ess=problem.ess,
+        part_of=problem.each,
         arity=arity,
-        log_arity=math.log(arity),
+        opening=opening,
         known=known - must.size,
         most=int(problem.most[child]) - must.size,
         part=part[0],
@@ -152,13 +155,13 @@ def child_task(problem: Searched, columns: Columns, child: int, known: int, part
         margin=float(problem.margin[child]),
         lead=float(problem.lead[child]),
         scale=scale,
-        each=math.floor(math.log(arity) * scale),
+        each=math.floor(opening * scale),
         codes=problem.codes,
         occurring=problem.occurring,
         arities=problem.arities,
         variables=problem.variables,
         by_arity=np.argsort(problem.arities[: problem.parents], kind="stable"),
-        mlogm=counts * np.log(np.maximum(counts, 1.0)),
+        mlogm=problem.each * counts * np.log(np.maximum(counts, 1.0)),
         own=of_cells[0],
         each_own=of_cells[1],
         urn=of_cells[2],
@@ -175,13 +178,42 @@ def _tables(problem: Searched, child: int) -> list[NDArray[np.float64]]:
         own = problem.tables[1 + problem.classes[child]]
         return [own, problem.tables[0], _rising(max(1.0, arity / 2.0), records)]
     if problem.kind == FIXED:
-        own = _rising(arity, records)
-        return [own, _rising(1.0, records), own]
+        own = _rising(arity, records, problem.each)
+        return [own, _rising(1.0, records, problem.each), own]
     return [np.zeros(0)] * 3
 
 
-def _rising(prior: float, records: int) -> NDArray[np.float64]:
-    """The sum of ln(prior + i) over i < m, for m = 0, 1, ..."""
+def _opening(problem: Searched, child: int, known: int) -> float:
+    """What a state of a child costs at least that occurs in a cell of more than so many parents."""
+    arity, must = float(problem.arities[child]), must_of(problem, child)
+    prior = arity if problem.kind == FIXED else problem.ess
+    if problem.kind == SPREAD:
+        others = np.sort(problem.arities[: problem.parents][problem.may[child, : problem.parents]])
+        more = others[: max(0, known + 1 - must.size)]
+        prior /= min(MOST_JOINT, float(np.prod(problem.arities[must]) * np.prod(more)))
+    return first_cost(problem.each * int(problem.weights.min()), prior, arity)
+
+
+def first_cost(weight: float, prior: float, arity: float) -> float:
+    """What weight of one state of a child, among so many, costs at least that is the first of it in a cell of a prior
+    as large as this, or smaller.
+
+    From a record on that is ln r, as of a whole one. For less it is g(weight) = ln G(a + weight) / G(a) - ln G(a / r +
+    weight) / G(a / r): minus ln of the mean of t^weight over the share t of the state, which is less likely to be large
+    where the state has not been seen and others have, and whose mean is 1 / r by each prior. By smaller priors t is
+    spread more, and as t^weight is concave, its mean is less, and what it costs more. Weight in several cells is
+    exchanged for no less: g is concave, and 0 at 0.
+    """
+    if weight >= 1.0 or prior <= 0.0:
+        return math.log(arity)
+    one, of_all = (math.lgamma(own + weight) - math.lgamma(own) for own in (prior / arity, prior))
+    return of_all - one
+
+
+def _rising(prior: float, records: int, each: float = 1.0) -> NDArray[np.float64]:
+    """ln G(prior + m each) - ln G(prior) for m = 0, 1, ...; of whole records the sum of ln(prior + i) over i < m."""
+    if each != 1.0:
+        return np.array([math.lgamma(prior + m * each) - math.lgamma(prior) for m in range(records + 1)])
     terms = np.log(np.longdouble(prior) + np.arange(records, dtype=np.longdouble))
     return np.concatenate(([0.0], np.cumsum(terms))).astype(np.float64)
 
@@ -258,5 +290,5 @@ def new_child_space(task: ChildTask, frames: ChildFrames) -> ChildSpace:
         several=np.zeros((states, columns), np.int32),
         total=np.zeros(columns, np.int64),
         tally=np.zeros(states, np.int64),
-        tables=new_tables(task.mlogm.size - 1, 4),
+        tables=new_tables(task.mlogm.size - 1, 4, task.part_of),
     )

@@ -97,7 +97,7 @@ def _cost(top, reach, task, frames, space):
             total -= each[tally[k]]
         low = high
         total += own[records]
-        if total + frames.pure[top] * task.log_arity >= reach:
+        if total + frames.pure[top] * task.opening >= reach:
             return np.inf
     for i in range(frames.pure[top]):
         total += own[space.pure[i]] - each[space.pure[i]]

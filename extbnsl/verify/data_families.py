@@ -10,7 +10,9 @@ and qNML. By BDeu, BDs and K2 it is a marginal likelihood. What P and all its su
 - floor = N H(X | all other variables) <= N H(X | Q), as no marginal likelihood is above the largest likelihood;
 - and the penalty of P, which never falls when parents are added; a parent multiplies that of MDL by its arity;
 - by BDeu, BDs and K2, ln r for each joint state of P and X that occurs. The first record that has it, among those that
-  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r.
+  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r. Where rows are parts of records,
+  and the lightest row weighs w < 1, it is g(w) = ln G(a + w) / G(a) - ln G(a / r + w) / G(a / r), for a prior a that no
+  Q has a larger one than: see `first_cost`.
 
 Of sets of some size, up to which there are not too many, this is all. Larger ones, which are too many to look at by the
 scores with priors and fNML, each child has searched for by itself, with a bound of all sets between two: `child_cells`.
@@ -47,7 +49,15 @@ from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import UNITS_PER_NAT, set_frames
 from extbnsl.verify.certificate import TooMuch
-from extbnsl.verify.child_frames import Columns, child_task, columns_of, must_of, new_child_frames, new_child_space
+from extbnsl.verify.child_frames import (
+    Columns,
+    child_task,
+    columns_of,
+    first_cost,
+    must_of,
+    new_child_frames,
+    new_child_space,
+)
 from extbnsl.verify.child_search import search_child
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
@@ -110,7 +120,7 @@ def families_of_data(
     rows, weights = np.unique(dataset.codes, axis=0, return_counts=True)
     codes = np.array([_occurring(column) for column in rows.T], np.uint32).reshape(dataset.variables, len(rows))
     weights = weights.astype(np.int64)
-    misfits = tuple(misfits_given_others(rows, weights, workers))
+    misfits = tuple(dataset.each * own for own in misfits_given_others(rows, weights, workers))
     return _Data(dataset, claim, demands, workers, leads, priced or dataset.records, codes, weights, misfits)
 
 
@@ -131,7 +141,7 @@ class _Data(FamilySource):
     leads: NDArray[np.float64]  # as of `families_of_data`
     priced: int  # by how many records a parameter is
     codes: NDArray[np.uint32]  # (n, d) by the states that occur
-    weights: NDArray[np.int64]  # (d,) records of each row
+    weights: NDArray[np.int64]  # (d,) how often there is each row
     misfits: tuple[float, ...]  # N H(X | all other variables) of each X
 
     @property
@@ -158,7 +168,11 @@ class _Data(FamilySource):
         if self.kind == set_frames.MISFIT:
             return records * math.log(records) + self.price(child)
         states = min(WIDEST, float(np.log(self.dataset.arities).sum()))
-        return records * (math.log(records + 1.0) + states + abs(math.log(self.ess)) + 2.0)
+        scale = records * (math.log(records + 1.0) + states + abs(math.log(self.ess)) + 2.0)
+        if self.dataset.weights is not None:  # of which terms are differences
+            largest = max(self.ess, float(self.dataset.arities.max())) + self.dataset.total + 2.0
+            scale += 4.0 * largest * math.log(largest)
+        return scale
 
     def error(self, child: int) -> float:
         """What the cost of a family may be off, in nats.
@@ -168,6 +182,15 @@ class _Data(FamilySource):
         with the penalty).
         """
         return (8 * self.weights.size + 64) * FLOAT_ERROR * self.scale(child)
+
+    @property
+    def lightest(self) -> float:
+        """What the lightest row weighs, in records."""
+        return self.dataset.each * int(self.weights.min())
+
+    def largest_prior(self, arity: float) -> float:
+        """The largest prior of a state of the parents of a child of so many states."""
+        return arity if self.kind == set_frames.FIXED else self.ess
 
     def cost_alone(self, child: int) -> float:
         """What the family without parents costs."""
@@ -321,6 +344,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
     return Searched(
         kind=data.kind,
         ess=data.ess,
+        each=data.dataset.each,
         depth=int(most.max(initial=0)),
         growth=growth,
         parents=parents,
@@ -331,7 +355,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searc
         arities=arities,
         classes=classes,
         sizes=sizes,
-        logs=np.log(sizes),
+        firsts=np.array([first_cost(data.lightest, data.largest_prior(size), size) for size in sizes.tolist()]),
         codes=codes,
         occurring=occurring,
         weights=data.weights,

@@ -56,7 +56,7 @@ from extbnsl.verify.families import FamiliesByRecords, FamilySource, ListedFamil
 from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, weighted
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.rescoring import cost_of_any, records_of_children
+from extbnsl.verify.rescoring import PARAMETER_COSTS, cost_of_any, records_of_children
 from extbnsl.verify.row_families import RowFamilies, claim_of_rows
 from extbnsl.verify.steps import Pass, Search
 
@@ -379,7 +379,7 @@ def _scored(
     """The same by what the score says alone; leads: by how much a subset must beat a family, in nats."""
     if isinstance(problem, LocalScores):
         return ListedFamilies(problem, demands)
-    if problem.weights is not None:
+    if problem.weights is not None and claim.score in PARAMETER_COSTS:
         of_rows = claim_of_rows(claim, problem.variables, problem.total, problem.each)
         return RowFamilies(_scored(problem.as_records(), of_rows, demands, workers, leads / problem.each), problem.each)
     sources, of = list[FamilySource](), dict[int, int]()

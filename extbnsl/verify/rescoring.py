@@ -33,6 +33,7 @@ PARAMETER_COSTS: Mapping[str, Callable[[float], float]] = {
 SINGULAR = 1e-10 * (1.0 - 1e-6)  # see `least_shares`; the solver's limit, less what rounding may do to either
 NOTHING = 1e-150  # a singular value of columns of norm 1
 WITH_ESS = ("bdeu", "bds")
+WITH_REGRETS = ("fnml", "qnml")
 # By kind of data the scores that it is scored by here.
 OF_KINDS: Mapping[str, tuple[str, ...]] = {
     STATES: ("mdl", "aic", *WITH_ESS, "k2", "fnml", "qnml"),
@@ -121,10 +122,10 @@ def _counted(
     problem: Dataset | Mixed, child: int, parents: tuple[int, ...], claim: Scored, by: tuple[float, float]
 ) -> float:
     """The cost of a family of states; by: how many records parameters are priced by, and how often the likelihood
-    counts; raises VerificationError for parts of records by a score that counts records."""
+    counts; raises VerificationError for parts of records by a score with regrets, which are of whole ones."""
     score, ess, (records, times) = claim.score, claim.ess, by
     arity, states = len(problem.states[child]), math.prod(len(problem.states[p]) for p in parents)
-    if problem.weights is not None and score not in PARAMETER_COSTS:
+    if problem.weights is not None and score in WITH_REGRETS:
         raise VerificationError(f"The weights of {problem.source} are not whole, and {score} counts records.")
     if states * arity > MOST_PARAMETERS:
         return math.inf
@@ -139,7 +140,7 @@ def _counted(
     alone = alone[alone > 0]
     if score in WITH_ESS or score == "k2":
         prior = arity if score == "k2" else (ess or 1.0) / (states if score == "bdeu" else len(alone))
-        return _evidence(alone, prior) - _evidence(in_cell, prior / arity)
+        return _evidence(alone, prior, times) - _evidence(in_cell, prior / arity, times)
     misfit = -math.fsum((in_cell * np.log(in_cell / in_configuration)).tolist())
     if score == "fnml":
         numbers, often = np.unique(alone, return_counts=True)
@@ -328,8 +329,11 @@ def _of_squares(squares: float, unit: float, records: int) -> float:
     return records * (math.log(2.0 * math.pi) + log_variance + 1.0) / 2.0
 
 
-def _evidence(counts: NDArray[np.int64], prior: float) -> float:
-    """The sum of ln G(prior + m) - ln G(prior) over the counts m, as sums of logarithms."""
+def _evidence(counts: NDArray[np.int64], prior: float, times: float) -> float:
+    """The sum of ln G(prior + m) - ln G(prior) over the counts m, each so many times; as sums of logarithms, if that is
+    once."""
+    if times != 1.0:
+        return math.fsum(math.lgamma(prior + m * times) - math.lgamma(prior) for m in counts.tolist())
     most = int(counts.max())
     steps = np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(most)))))
     return math.fsum(steps[counts].tolist())
@@ -443,8 +447,10 @@ def _left_of_counts(
         arity, misfit = len(dataset.states[child]), misfits[child]
         if claim.score in PARAMETER_COSTS:
             yield dataset.each * misfit + parameter_cost(claim, priced) * (arity - 1)
-        elif claim.score in ("fnml", "qnml"):
+        elif claim.score in WITH_REGRETS:
             yield misfit + log_regret(dataset.records, arity)
+        elif dataset.weights is not None:
+            yield dataset.each * misfit
         else:
             yield max(misfit, len(np.unique(dataset.codes[:, child])) * math.log(arity))
 

@@ -21,6 +21,7 @@ class Searched(NamedTuple):
 
     kind: int
     ess: float  # of SPREAD and OCCURRING
+    each: float  # records that a row is
     depth: int  # most parents that matter to anyone
     growth: float  # the fewest states of a parent
     parents: int  # how many variables may be, the first ones
@@ -31,7 +32,7 @@ class Searched(NamedTuple):
     arities: NDArray[np.float64]  # declared (n,)
     classes: NDArray[np.int64]  # the place of each in `sizes` (n,)
     sizes: NDArray[np.float64]  # the arities that differ (c,)
-    logs: NDArray[np.float64]  # their logarithms (c,)
+    firsts: NDArray[np.float64]  # by these, what a state of the child costs at least that occurs in a cell (c,)
     codes: NDArray[np.uint32]  # (n, d), those that occur, the most frequent one last
     occurring: NDArray[np.int64]  # how many occur (n,)
     weights: NDArray[np.int64]  # (d,)
@@ -144,7 +145,7 @@ def new_space(problem: Searched) -> Space:
     """Room to count any set."""
     n, c = problem.occurring.size, problem.sizes.size
     parts, records = int(problem.occurring.max(initial=1)), int(problem.weights.sum())
-    tables = tables_of(problem.tables) if problem.kind < FIXED else new_tables(records, 2 * (c + 1))
+    tables = tables_of(problem.tables) if problem.kind < FIXED else new_tables(records, 2 * (c + 1), problem.each)
     return Space(
         wanted=np.zeros(2 * n, np.int64),
         limit=np.zeros(2 * n),

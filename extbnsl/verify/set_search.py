@@ -182,7 +182,7 @@ def _add_up(left, some, single, up, problem, frames, space):
         space.occurs[a] += occurs + single
         least = space.parents[at] - space.both[a]
         if problem.kind >= FIXED and up < problem.most[x]:
-            least = space.occurs[a] * problem.logs[at]
+            least = space.occurs[a] * problem.firsts[at]
         if least < space.limit[a]:
             space.counted[kept] = a
             kept += 1
@@ -251,7 +251,7 @@ def _cost_and_least(a, x, states, problem, space):
         penalty = problem.price[x] * states
         return cost + penalty, problem.floor[x] + penalty * problem.growth
     if problem.kind >= FIXED:
-        return cost, max(problem.floor[x], space.occurs[a] * problem.logs[at])
+        return cost, max(problem.floor[x], space.occurs[a] * problem.firsts[at])
     if problem.kind == CELL_REGRET:
         return cost, problem.floor[x] + space.parents[at] - space.parents[problem.sizes.size]
     if problem.sizes[at] == 1.0:  # one state has no regret, with however many of the parents

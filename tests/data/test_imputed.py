@@ -73,7 +73,17 @@ def test_what_is_no_set_of_tables_is_refused(change, options, sentence):
 
 def test_scores_that_count_whole_records_are_refused():
     with pytest.raises(InputError, match="counts whole records"):
-        extbnsl.learn(long_frame(), imputation="imp", score="bdeu")
+        extbnsl.learn(long_frame(), imputation="imp", score="fnml")
+
+
+@pytest.mark.parametrize("score", ["bdeu", "bds", "k2"])
+def test_the_same_table_twice_is_that_table_by_priors(score):
+    rng = np.random.default_rng(8)
+    table = pandas.DataFrame(rng.integers(0, 2, (80, 4)), columns=list("abcd"))
+    twice = pandas.concat([table.assign(imp=1), table.assign(imp=2)])
+    result, alone = extbnsl.learn(twice, imputation="imp", score=score), extbnsl.learn(table, score=score)
+    assert (result.status, result.parents) == ("optimal", alone.parents)
+    assert result.cost == pytest.approx(alone.cost, rel=1e-12)
 
 
 def test_numbers_too():

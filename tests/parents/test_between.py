@@ -6,7 +6,8 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import claim_by, dataset_of, random_dataset, shelf_of
+from calling import called
+from cases import claim_by, dataset_of, in_parts, random_dataset, shelf_of
 from kept import enumeration
 from numba import njit
 from patching import SMALL_TASKS
@@ -26,6 +27,7 @@ from extbnsl.parents.exhaustive.state import Means, start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
+from extbnsl.scores.rows import Rows
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +64,13 @@ def bounds_at(x, problem, parents, candidates, complete_to):
 
 
 SCORES = ("bdeu:0.01", "bdeu", "bdeu:10", "bdeu:300", "bds:0.1", "bds:5", "bds:100", "k2", "fnml")
+# Of rows that are records, and of parts of some.
+EITHER = [(score, False) for score in SCORES] + [(score, True) for score in (*SCORES[:-1], "bdeu:1e4", "bds:1e-90")]
+
+
+def cost_of(score, dataset, child, parents):
+    weights = None if dataset.weights is None else np.full(dataset.records, dataset.each)
+    return naive.family_cost(score, dataset.codes, dataset.arities, child, parents, weights)
 
 
 def families(dataset, score, begun=None, slack=0.0, threads=1, max_parents=None, seen=None, memory=1 << 30, **given):
@@ -101,22 +110,22 @@ def best_inside(scores, child, varset):
     return next(cost for p, cost in zip(parents, costs, strict=True) if not p & ~varset)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize(("score", "parts"), EITHER)
 @pytest.mark.parametrize("seed", range(4))
-def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
+def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, parts, seed):
     rng = np.random.default_rng(seed)
     dataset = random_dataset(rng, 6, int(rng.integers(3, 60)), 3)
     if seed % 2:  # many records are the same
         again = rng.integers(0, dataset.records, 4 * dataset.records)
         dataset = dataset_of(dataset.codes[again], dataset.arities.tolist())
+    dataset = in_parts(rng, dataset) if parts else dataset
     claim = claim_by(score)
     order = varying(dataset, score_of(claim))
-    problem = source_of(dataset, claim).problem(0.0)
-    codes, arities, n = dataset.codes[:, order], dataset.arities[order], order.size
+    problem, n = source_of(dataset, claim).problem(0.0), order.size
     for x in range(n):
         others = [v for v in range(n) if v != x]
         costs = {
-            own: naive.family_cost(score, codes, arities, x, tuple(sorted(own)))
+            own: cost_of(score, dataset, order[x], tuple(order[sorted(own)]))
             for size in range(n)
             for own in map(frozenset, itertools.combinations(others, size))
         }
@@ -132,20 +141,20 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
                 assert found[v] <= cheapest + 1e-9 * (1.0 + abs(cheapest))
 
 
-@pytest.mark.parametrize("score", ["k2", "fnml"])
+@pytest.mark.parametrize(("score", "each"), [("k2", 1.0), ("fnml", 1.0), ("k2", 0.9), ("k2", 0.1), ("k2", 1e-3)])
 @pytest.mark.parametrize("arity", range(2, 11))
-def test_tables_are_as_the_bounds_by_them_need(score, arity):
+def test_tables_are_as_the_bounds_by_them_need(score, each, arity):
     records = 3000
-    form = score_of(claim_by(score)).formula(records, np.array([arity]), 1)
+    form = score_of(claim_by(score)).formula(Rows(records, each, each), np.array([arity]), 1)
     own, joint, mixed = form.own[0], form.joint, form.mixed[0]
     single, counts, rng = own - joint, np.arange(records + 1), np.random.default_rng(arity)
     assert own[0] == joint[0] == mixed[0] == 0.0
-    assert single[1] == pytest.approx(math.log(arity))
+    assert each != 1.0 or single[1] == pytest.approx(math.log(arity))
     for table in (single, np.diff(own), np.diff(own - mixed)):
-        assert (np.diff(table) >= -1e-11).all()
+        assert (np.diff(table) >= (-1e-11 if each == 1.0 else -1e-10)).all()
     for m in [*range(60), *rng.integers(0, records, 60).tolist()]:
         assert (single[m] + single[: records + 1 - m] >= single[m:] - 1e-9).all()
-    mlogm = counts * np.log(np.maximum(counts, 1))
+    mlogm = each * counts * np.log(np.maximum(counts, 1))
     parts = rng.integers(0, rng.choice([2, 4, 20, 150], (20_000, 1, 1)), (20_000, 2, min(arity, 4)))
     joined = parts.sum(axis=1)
 
@@ -158,6 +167,27 @@ def test_tables_are_as_the_bounds_by_them_need(score, arity):
     assert (costs[1] >= costs[0][:, 0] + of_cells(mlogm, parts[:, 1]) - 1e-9).all()
 
 
+def test_by_slopes_that_rise_a_cell_of_parts_of_records_costs_least_by_the_largest_prior():
+    """Each is a lower bound; they are no proof alone where smaller priors are worse, and say so."""
+    rng, said, cheaper = np.random.default_rng(3), 0, 0
+    fill = called(between._fill_parts)
+    for _ in range(3000):
+        each, arity, prior = 10.0 ** rng.uniform(-3, 0), int(rng.integers(2, 6)), 10.0 ** rng.uniform(-2, 3)
+        counts = rng.integers(1, 2 + 10 ** rng.uniform(0.0, 2.5, int(rng.integers(2, arity + 1))))
+        known, rows = np.zeros((4, int(counts.sum()) + 1)), int(counts.sum())
+        fill(prior, prior / arity, 0, rows, each, known)
+        slope = known[between.JOINT_SLOPE, counts].sum() - known[between.OWN_SLOPE, rows]
+        cells = {(): dict(enumerate((counts * each).tolist()))}
+        costs = [naive.dirichlet_cost(own, arity, cells) for own in prior * np.geomspace(1.0, 1e-9, 25)]
+        assert known[between.OWN, rows] - known[between.JOINT, counts].sum() == pytest.approx(costs[0], abs=1e-9)
+        if slope >= between.STEEP:
+            said += 1
+            assert min(costs) >= costs[0] - 1e-9
+        cheaper += min(costs) < costs[0] - 1e-6
+    assert said > 500
+    assert cheaper > 500
+
+
 def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     codes = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]] * 5)  # the last is the child
     problem = source_of(dataset_of(codes), claim_by("bdeu")).problem(0.0)
@@ -166,20 +196,26 @@ def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < found[1] <= cost
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize(("score", "parts"), EITHER)
 @pytest.mark.parametrize("seed", range(6))
-def test_child_by_child_gives_the_families_of_the_levels(score, seed):
+def test_child_by_child_gives_the_families_of_the_levels(score, parts, seed):
     rng = np.random.default_rng(100 + seed)
     dataset = random_dataset(rng, 8, int(rng.integers(4, 120)), 4)
+    dataset = in_parts(rng, dataset) if parts else dataset
     assert_same(families(dataset, score).scores, child_by_child(dataset, score, threads=1 + seed % 2).scores)
 
 
 @pytest.mark.parametrize("score", ["bdeu", "bdeu:10", "bds:5", "k2", "fnml"])
-def test_all_that_is_within_the_slack_is_there(score):
+@pytest.mark.parametrize(("search", "each"), [(child_by_child, 1.0), (child_by_child, 0.3), (families, 0.3)])
+def test_all_that_is_within_the_slack_is_there(score, search, each):
     rng = np.random.default_rng(7)
     dataset = random_dataset(rng, 6, 40, 3)
-    found = child_by_child(dataset, score, slack=2.0).scores
-    costs = naive.all_local_scores(dataset.codes, dataset.arities, score=score)
+    if each != 1.0 and score != "fnml":
+        dataset = in_parts(rng, dataset, each)
+    found, costs = search(dataset, score, slack=2.0).scores, np.full((6, 64), np.inf)
+    for child, varset in itertools.product(range(6), range(64)):
+        if not varset >> child & 1:
+            costs[child, varset] = cost_of(score, dataset, child, naive.members(varset))
     constant = dataset.codes.max(axis=0) == 0
     usable = sum(1 << v for v in np.flatnonzero(dataset.arities > 1).tolist())
     for child, own in enumerate(as_dicts(found)):

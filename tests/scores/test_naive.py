@@ -23,6 +23,15 @@ def test_number_of_dags(n, count):
     assert all(naive.is_acyclic(graph) for graph in graphs)
 
 
+@pytest.mark.parametrize("counts", [(0.3, 0.7), (2.5, 0.2), (0.04, 6.1)])
+def test_what_weights_cost_by_a_prior_is_a_mean_over_shares(counts):
+    """Of two states, of which one has a share that is uniform: by the middle of many small intervals."""
+    share = (np.arange(200_000) + 0.5) / 200_000
+    mean = float((share ** counts[0] * (1 - share) ** counts[1]).mean())
+    cost = naive.family_cost("k2", np.array([[0], [1]]), [2], 0, (), np.array(counts))
+    assert cost == pytest.approx(-math.log(mean), abs=1e-5)
+
+
 def test_mdl_by_hand():
     codes = [[0, 0], [0, 1], [1, 1], [1, 1]]
     assert naive.mdl(codes, [2, 2], 0, []) == pytest.approx(4 * math.log(2) + math.log(4) / 2)

@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 from asking import approximate_network, k_best_networks, order_network, solve
-from cases import random_dataset, random_mixed, random_numbers
+from cases import in_parts, random_dataset, random_mixed, random_numbers
 from cases_of_records import (
     check_proved,
     left,
@@ -31,7 +31,6 @@ from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING
-from extbnsl.data.beside import Weights
 from extbnsl.data.resampling import resampling_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
@@ -44,6 +43,7 @@ from extbnsl.verify.recount import family_source
 from extbnsl.verify.rescoring import scored_cost
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+PRIORS = ("bdeu", "bds", "k2")
 SCORES = {"states": "mdl", "numbers": "gaussian-bic", "both": "dg-bic", "conditional": "cg-bic"}
 MAKERS = {"states": random_dataset, "numbers": random_numbers, "both": random_mixed, "conditional": random_mixed}
 
@@ -63,12 +63,9 @@ OF_RECORDS = {
 
 
 def weighted(rng, data):
-    """The data with records that weigh some quarters each, and these weights."""
-    quarters = rng.integers(1, 9, data.records)
-    if (quarters % 4 == 0).all():
-        quarters[0] = 1
-    rows = np.repeat(np.arange(data.records), quarters)
-    return replace(data.taken(rows), weights=Weights(0.25, np.cumsum(quarters))), quarters / 4
+    """The data with records that weigh some quarters each, or parts of another size, and these weights."""
+    rows = in_parts(rng, data, rng.choice([0.25, 0.9, 0.1]))
+    return rows, np.diff(rows.weights.ends, prepend=0) * rows.each
 
 
 def conditional_misfit(data, weights, family):
@@ -114,10 +111,14 @@ def misfit_of(kind, data, weights, family):
     return total / 2 * (x * (math.log(2 * math.pi) + 1) + log_variance), x * (x + 1) // 2 + x * p + x
 
 
-def cost_of(kind, data, weights, price, family):
+def cost_of(kind, data, weights, claim, family):
     """What a family costs over its records: where the child was left to itself and no value is missing."""
+    price = claim.penalty or (1.0 if claim.score == "aic" else math.log(weights.sum()) / 2)
     own = np.flatnonzero(left(data, family[-1]))
     data, weights = data.taken(own), weights[own]
+    if claim.score in PRIORS:
+        spelled = claim.score if claim.ess is None else f"{claim.score}:{claim.ess}"
+        return naive.family_cost(spelled, data.codes, data.arities, family[-1], family[:-1], weights)
     whole = np.flatnonzero(np.logical_and.reduce([data.known(v) for v in family]))
     if not whole.size:
         return math.inf
@@ -127,7 +128,6 @@ def cost_of(kind, data, weights, price, family):
 
 def all_costs(kind, data, weights, claim):
     n = data.variables
-    price = claim.penalty or (1.0 if claim.score == "aic" else math.log(weights.sum()) / 2)
     told = {(p, x): nats for p, x, nats in claim.knowledge.costs}
     each = claim.parent_cost + 2 * (claim.gamma or 0.0) * math.log(n)
     costs = np.full((n, 2**n), np.inf)
@@ -136,7 +136,7 @@ def all_costs(kind, data, weights, claim):
             if not varset >> x & 1:
                 parents = naive.members(varset)
                 arcs = sum(each + told.get((data.names[p], data.names[x]), 0.0) for p in parents)
-                costs[x, varset] = cost_of(kind, data, weights, price, (*parents, x)) + arcs
+                costs[x, varset] = cost_of(kind, data, weights, claim, (*parents, x)) + arcs
     if kind == "both":  # singular families are so whatever the weights are
         costs[np.isinf(naive.all_degenerate_costs(data))] = np.inf
     costs[~admitted(claim.knowledge, data.names, claim.max_parents)] = np.inf
@@ -161,7 +161,12 @@ def check(kind, data, claim, rng):
 
 @pytest.mark.parametrize(
     ("kind", "score"),
-    [("states", "mdl"), ("states", "aic"), ("numbers", "gaussian-bic"), ("both", "dg-bic"), ("conditional", "cg-bic")],
+    [
+        *(("states", score) for score in ("mdl", "aic", *PRIORS)),
+        ("numbers", "gaussian-bic"),
+        ("both", "dg-bic"),
+        ("conditional", "cg-bic"),
+    ],
 )
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(14, 60))
@@ -170,23 +175,28 @@ def test_the_optimum(kind, score, seed, n, records):
     data = MAKERS[kind](rng, n, records)
     columns = data.values.T if kind == "numbers" else data.codes.T
     dull = [name for name, own in zip(data.names, columns, strict=True) if own.min() == own.max()]
-    check(kind, data, random_claim(rng, data.names, score, dull) if rng.random() < 0.5 else Claim(score), rng)
+    claim = random_claim(rng, data.names, score, dull) if rng.random() < 0.5 else Claim(score)
+    if score in ("bdeu", "bds"):
+        claim = replace(claim, ess=float(rng.choice([1e-90, 0.1, 1.0, 30.0, 1e3, 1e4])))
+    check(kind, data, claim, rng)
 
 
-@pytest.mark.parametrize("case", OF_RECORDS)
+@pytest.mark.parametrize(("case", "score"), [*((own, "") for own in OF_RECORDS), *(("targets", own) for own in PRIORS)])
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(20, 60))
-def test_the_optimum_over_records_of_each_family(case, seed, n, records):
+def test_the_optimum_over_records_of_each_family(case, score, seed, n, records):
     rng = np.random.default_rng(seed)
     kind, maker = OF_RECORDS[case]
-    check(kind, maker(rng, n, records), Claim(SCORES[kind]), rng)
+    check(kind, maker(rng, n, records), Claim(score or SCORES[kind]), rng)
 
 
-@pytest.mark.parametrize("kind", ["states", "numbers"])
-def test_other_questions_go_by_the_same_costs(kind):
+@pytest.mark.parametrize(
+    ("kind", "score"), [("states", "mdl"), *(("states", own) for own in PRIORS), ("numbers", "gaussian-bic")]
+)
+def test_other_questions_go_by_the_same_costs(kind, score):
     rng = np.random.default_rng(3)
     rows, _ = weighted(rng, MAKERS[kind](rng, 5, 80))
-    claim, few = Claim("mdl" if kind == "states" else "gaussian-bic"), Budgets(threads=1, time_limit=5.0)
+    claim, few = Claim(score), Budgets(threads=1, time_limit=5.0)
     best = solve(rows, claim)
     assert order_network(rows, best.order, claim).cost == pytest.approx(best.cost, rel=1e-9)
     assert approximate_network(rows, claim, budgets=few).cost == pytest.approx(best.cost, rel=1e-9)
@@ -194,14 +204,14 @@ def test_other_questions_go_by_the_same_costs(kind):
     assert listed.networks[0].cost == pytest.approx(best.cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["states", "numbers", "both", "conditional"])
+@pytest.mark.parametrize(("kind", "score"), [*SCORES.items(), *(("states", score) for score in PRIORS)])
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5))
-def test_all_families_that_matter_are_counted_again(kind, seed, n):
+def test_all_families_that_matter_are_counted_again(kind, score, seed, n):
     """By the source of a check, with thresholds and cuts at random."""
     rng = np.random.default_rng(seed)
     rows, _ = weighted(rng, MAKERS[kind](rng, n, 40))
-    claim = Claim(SCORES[kind])
+    claim = Claim(score)
     child, threshold = int(rng.integers(n)), float(rng.normal(30.0, 30.0))
     try:
         result = solve(rows, claim)
@@ -252,7 +262,10 @@ def test_a_survey_from_file_to_check(tmp_path, capsys):
     other.write_text(data.read_text().replace(",2.5\n", ",2.75\n"))
     assert main(["verify", run, str(other)]) != 0
     assert "digest" in capsys.readouterr().out
-    for score in ("bdeu", "k2", "fnml", "qnml"):
+    for score in ("bdeu", "bds", "k2"):
+        assert main(["solve", str(data), "--weights", "w", "--score", score, "--run-dir", run + score]) == 0
+        assert main(["verify", run + score, str(data)]) == 0
+    for score in ("fnml", "qnml"):
         assert main(["solve", str(data), "--weights", "w", "--score", score, "--run-dir", run + score]) == 30
         assert "has weights that are not whole" in capsys.readouterr().err
 

@@ -3,10 +3,13 @@
 import copy
 import json
 import math
+from typing import NamedTuple
 
+import naive
 import numpy as np
 import pytest
-from cases import dataset_of, random_dataset
+from calling import called
+from cases import dataset_of, in_parts, random_dataset
 from certified import below, leads, no_cuts
 from flat import solve
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +22,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.kernels.compiler import njit
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import UNITS_PER_NAT, data_families
+from extbnsl.verify import UNITS_PER_NAT, child_cells, data_families
 from extbnsl.verify.certificate import MOST_UNITS, TooMuch, floor_units
 from extbnsl.verify.child_cells import bound, regroup, weigh
 from extbnsl.verify.child_frames import child_task, columns_of, new_child_frames, new_child_space
@@ -33,6 +36,8 @@ from extbnsl.verify.statement import verify_optimality
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 PRIORS = (("bdeu", 0.1), ("bdeu", 1.0), ("bdeu", 10.0), ("bdeu", 1000.0), ("bds", 1.0), ("bds", 50.0))
 ASKED = (*PRIORS, ("k2", None), ("fnml", None))
+# Of rows that are records, and of parts of some.
+EITHER = [(*own, False) for own in ASKED] + [(*own, True) for own in (*ASKED[:-1], ("bdeu", 1e4), ("bds", 1e-90))]
 
 
 def few_rows(rng, n, largest_arity):
@@ -40,6 +45,12 @@ def few_rows(rng, n, largest_arity):
     dataset = random_dataset(rng, n, int(rng.integers(2, 60)), largest_arity)
     codes = dataset.codes[rng.integers(0, dataset.records, int(rng.integers(20, 300)))]
     return dataset_of(codes, dataset.arities.tolist())
+
+
+def few_rows_of(rng, n, largest_arity, parts):
+    """The same, in parts of records if they are to be."""
+    dataset = few_rows(rng, n, largest_arity)
+    return in_parts(rng, dataset) if parts else dataset
 
 
 def members(varset):
@@ -71,13 +82,13 @@ def searched(dataset, child, asked, threshold, cuts, counted, every=False):
         return dict(zip(varsets[:, 0].tolist(), found.tolist(), strict=True)), source.rounding(child)
 
 
-@pytest.mark.parametrize(("score", "ess"), ASKED)
+@pytest.mark.parametrize(("score", "ess", "parts"), EITHER)
 @SETTINGS
 @given(st.integers(0, 2**32), st.sampled_from([None, None, None, 5, 3]), st.booleans())
-def test_all_that_matter_of_ten_columns(score, ess, seed, max_parents, knowing):
+def test_all_that_matter_of_ten_columns(score, ess, parts, seed, max_parents, knowing):
     """All families below a threshold, or those that no subset beats, with what they cost, and none far above it."""
     rng = np.random.default_rng(seed)
-    dataset, child = few_rows(rng, 10, int(rng.integers(2, 5))), int(rng.integers(10))
+    dataset, child = few_rows_of(rng, 10, int(rng.integers(2, 5)), parts), int(rng.integers(10))
     knowledge = random_knowledge(rng, dataset.names, max_parents) if knowing else NOTHING
     demands, cuts = demands_of(dataset.names, max_parents, knowledge), random_cuts(rng, 10, child)
     costs = costs_of(dataset, child, score, ess, demands)
@@ -119,13 +130,13 @@ def bounds_on_the_way(steps, task, frames, space, bounds, open_, parents):
         bounds[i], open_[i], parents[i] = frames.bound[top], frames.open[top], top
 
 
-@pytest.mark.parametrize(("score", "ess"), ASKED)
+@pytest.mark.parametrize(("score", "ess", "parts"), EITHER)
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(0, 3))
-def test_a_bound_is_no_more_than_what_any_set_of_the_node_costs(score, ess, seed, known):
+def test_a_bound_is_no_more_than_what_any_set_of_the_node_costs(score, ess, parts, seed, known):
     """At every node on some way down, of each candidate; and not much less where one candidate is left."""
     rng = np.random.default_rng(seed)
-    dataset, child = few_rows(rng, 8, int(rng.integers(2, 5))), int(rng.integers(8))
+    dataset, child = few_rows_of(rng, 8, int(rng.integers(2, 5)), parts), int(rng.integers(8))
     demands = demands_of(dataset.names, None, NOTHING)
     costs = costs_of(dataset, child, score, ess, demands)
     with Workers(1) as workers:
@@ -151,8 +162,36 @@ def test_a_bound_is_no_more_than_what_any_set_of_the_node_costs(score, ess, seed
             sets = [q for q in costs if q & chosen == chosen and not q & ~inside and q >> v & 1]
             least = min((costs[q] for q in sets if q.bit_count() > known), default=math.inf)
             assert own[y] <= least + data.margin(child) / 4
-            if len(sets) == 1 and sets[0].bit_count() > known and ess == 0.1:
+            if len(sets) == 1 and sets[0].bit_count() > known and ess == 0.1 and not parts:
                 assert own[y] >= 0.7 * least  # with so small a prior little is left out
+
+
+class Rows(NamedTuple):
+    """What tells whether the probability of a cell grows: of a task, and of frames."""
+
+    part_of: float
+    arity: float
+    mlogm: np.ndarray
+
+
+class Counted(NamedTuple):
+    counts: np.ndarray
+
+
+def test_where_the_probability_of_a_cell_of_parts_grows_it_costs_least_by_the_largest_prior():
+    rng, said, cheaper, grows = np.random.default_rng(5), 0, 0, called(child_cells._grows)
+    for _ in range(3000):
+        each, arity, prior = 10.0 ** rng.uniform(-3, -0.01), int(rng.integers(2, 6)), 10.0 ** rng.uniform(-2, 3)
+        counts = rng.integers(1, 2 + 10 ** rng.uniform(0.0, 2.5, int(rng.integers(2, arity + 1))))
+        cells = {(): dict(enumerate((counts * each).tolist()))}
+        costs = [naive.dirichlet_cost(own, arity, cells) for own in prior * np.geomspace(1.0, 1e-9, 25)]
+        task, frames = Rows(each, float(arity), np.zeros(1)), Counted(counts[None, None, :])
+        if grows(0, int(counts.sum()), counts.size, prior, 0, task, frames):
+            said += 1
+            assert min(costs) >= costs[0] - 1e-9
+        cheaper += min(costs) < costs[0] - 1e-6
+    assert said > 500
+    assert cheaper > 500
 
 
 def test_a_search_goes_far_beyond_what_can_be_counted():

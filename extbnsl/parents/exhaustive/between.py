@@ -71,6 +71,23 @@ Let c_k be the records in j of state k, p_k those in cells u of one state. The c
 
 Cells j that are one u cost D(u), whatever Q is. Here nothing depends on Q, so that what u is worth is found once.
 
+**Weights that are not whole.** Rows are parts of records then, all counts m are weights, and slope has a (psi(a + m) -
+psi(a)) in place of each sum, for psi = (ln G)'. What was said of largest likelihoods holds as it is. With what
+scores/dirichlet.py shows of g(m; a), what weight m of one state costs at least as the first in a cell:
+
+- By priors ln r becomes g(m; b), but ln r from a record on: in rule 1 of the lightest row, since what a cell lacks is
+  some rows; of a cell j of one state that of all its records. Of other records of u none has a cost below 0.
+- Of u the log probability rises up to b where the sum over its states of
+  the least e(m_k; a / r) is more than the largest e(m; a), for all a <= b. The first are at least 1 for m_k >= 1, as e
+  rises to 1 or more; below, e falls with a, and psi(x + m) - psi(x) >= 1 / x - 1 / (x + m) + m / (x + 1), as psi is
+  concave. The last is at most 1 + b ln((b + m) / (b + 1/2)), or 1, as ln(x - 1/2) <= psi(x) <= ln x. Else D(u) is the
+  sum of g over its states, or M(u).
+- By tables (K2) s is concave, as g is. h(u, v) >= h(u) + h(v) holds of weights. The derivative of L by b is psi(a + b +
+  c + d + e) - psi(a + b + d) - psi(a + b + c) + psi(a + b). It is not negative where b e >= c d, as psi(a + exp t) is
+  convex in t: x psi'(a + x) is the mean of t exp(-(a - 1) t) / (exp t - 1), which falls with t, over t with an
+  exponential distribution of rate x. So where b e > c d less of b, where b e < c d less of c, and where they are equal
+  less of both in proportion takes nothing from L that is negative, down to L = 0.
+
 The sums are of whole numbers: nats times a power of two, rounded down. So they do not depend on their order, and are no
 more than what they stand for.
 """
@@ -87,7 +104,8 @@ from extbnsl.kernels.hashing import extended, first_slot, hashed, next_slot, spr
 from extbnsl.parents.best_score import first_inside, scratch
 from extbnsl.parents.exhaustive.cell_frames import ALONE, CORRECTED, COUNTS, PLAIN, ROW, SEEN, UNEXPLAINED
 from extbnsl.parents.priced.cuts import count_root, count_with, inherit
-from extbnsl.scores.formula import SPREAD, TABLES
+from extbnsl.scores.formula import SPREAD, TABLES, first_of
+from extbnsl.scores.rows import first_cost, log_rising
 
 OVER, FULL, CROWDED = range(3)  # why a search has returned: it is over; no room for families, or for cells
 OWN, JOINT, OWN_SLOPE, JOINT_SLOPE = range(4)  # tables of a prior, by a number of records
@@ -153,6 +171,19 @@ def space_of(task):
 
 
 @inner
+def _fill_parts(own, joint, first, records, each, known):
+    """The tables of the priors of a cell and of a state of the child, for more than `first` rows of `each` record.
+
+    The slopes are those of the module's bounds for weights that are not whole: no less of states, no more of cells.
+    """
+    for m in range(first + 1, records + 1):
+        weight = m * each
+        known[OWN, m], known[JOINT, m] = log_rising(own, weight), log_rising(joint, weight)
+        known[OWN_SLOPE, m] = 1.0 + own * max(0.0, math.log((own + weight) / (own + 0.5)))
+        known[JOINT_SLOPE, m] = min(1.0, weight / (joint + weight) + joint * weight / (joint + 1.0))
+
+
+@inner
 def _tables_of(joint, records, task, frames):
     """The place of the tables by the prior of so many joint states of the parents, filled for so many records."""
     at = np.int64(hashed(u64(min(joint, 9e18))) % u64(frames.priors.size))
@@ -160,6 +191,10 @@ def _tables_of(joint, records, task, frames):
         frames.priors[at], frames.filled[at] = joint, 0
     known, own = frames.known[at], task.form.ess / joint
     each = own / task.arity
+    if task.form.each != 1.0:
+        _fill_parts(own, each, frames.filled[at], records, task.form.each, known)
+        frames.filled[at] = max(frames.filled[at], records)
+        return at
     for m in range(frames.filled[at], records):
         known[OWN, m + 1] = known[OWN, m] + math.log(own + m)
         known[JOINT, m + 1] = known[JOINT, m] + math.log(each + m)
@@ -207,6 +242,22 @@ def _least_of(counts, records, misfit, joint, task, frames):
 
 
 @inlined
+def _first_at(at, task, frames):
+    """What the first records of a state of the child in a cell cost at least, at any Q of a node: by priors."""
+    return first_of(frames.prior[at], task.of_arity, task.form)
+
+
+@inner
+def _firsts_of(counts, joint, task):
+    """What the cell costs at least whose states have these rows, by the prior of so many joint states, or of more."""
+    least = 0.0
+    for k in range(counts.size):
+        if counts[k]:
+            least += first_cost(counts[k] * task.form.each, task.form.ess / joint, task.arity)
+    return least
+
+
+@inlined
 def _whole(nats, task):
     """So many nats in whole numbers, rounded down; what is too much to add up is less."""
     return np.int32(max(0.0, min(MOST_WORTH, math.floor(nats * task.scale))))
@@ -215,7 +266,7 @@ def _whole(nats, task):
 @inner
 def _weigh(at, count, task, frames, fresh):
     """Find what those cells u of a node are worth that are among the first ones of `fresh`."""
-    cells, mlogm, each = frames.cell, task.mlogm, math.log(task.arity)
+    cells, mlogm, each = frames.cell, task.mlogm, _first_at(at, task, frames)
     joint, fixed, behind = frames.prior[at], task.form.kind == TABLES, frames.start[at] + frames.cells[at]
     table = 0 if fixed else _tables_of(joint, 1, task, frames)
     for i in range(count):
@@ -249,7 +300,9 @@ def _weigh(at, count, task, frames, fresh):
         for k in range(task.arity):
             least -= known[JOINT, counts[k]]
             slope += known[JOINT_SLOPE, counts[k]]
-        if slope < STEEP:
+        if slope < STEEP and task.form.each != 1.0:
+            least = max(misfit, _firsts_of(counts, joint, task))
+        elif slope < STEEP:
             least = _least_of(counts, records, misfit, joint, task, frames)
             table = _tables_of(joint, 1, task, frames)
         cell[ALONE] = _whole(least - states * each, task)
@@ -267,16 +320,16 @@ def _meet(row, other, bits, mask):
 
 
 @inlined
-def _sure(counts, task):
+def _sure(counts, joint, task):
     """What a cell j of these counts, which is one cell u, costs at least, so that nothing else is to be known of it; -1
-    if more is."""
+    if more is. joint: of how many joint states the prior is, or of more."""
     records, states = np.int64(0), 0
     for k in range(task.arity):
         records += counts[k]
         states += counts[k] > 0
     if task.form.kind == TABLES:
         return _by_tables(counts, records, task.form.own[task.of_arity], task.form.joint)
-    return math.log(task.arity) if states == 1 else -1.0
+    return first_cost(records * task.form.each, task.form.ess / joint, task.arity) if states == 1 else -1.0
 
 
 @inner
@@ -325,7 +378,7 @@ def _merge(source, at, task, frames, space):
         for i in range(used):
             slots[place[i]] = 0
         used = 0
-        sure = _sure(cells[first, COUNTS:], task) if kept == first + 1 else -1.0
+        sure = _sure(cells[first, COUNTS:], frames.prior[source], task) if kept == first + 1 else -1.0
         if sure >= 0.0:
             frames.pure[at] += 1
             frames.sure[at] += sure
@@ -366,7 +419,7 @@ def _by_prior(at, begin, task, frames, space):
     """Add to the columns, from one on, what the cells j of a node cost at least by priors, less `plain` times ln r."""
     cells, marks, present, total = frames.cell, task.bits, space.present, space.total
     columns, low, first = task.first[-1], frames.start[at], begin >> 6
-    each = np.int32(math.floor(math.log(task.arity) * task.scale))
+    each = np.int32(math.floor(_first_at(at, task, frames) * task.scale))
     alone, corrected, unexplained = (
         space.alone[begin:columns],
         space.corrected[begin:columns],
@@ -491,7 +544,7 @@ def _by_tables_of(at, begin, task, frames, space):
 @inner
 def _bound(at, task, frames, space):
     """Find the bound of all Q of a node with each of the open candidates; see the module."""
-    begin, total, each = 0, space.total, np.int64(math.floor(math.log(task.arity) * task.scale))
+    begin, total, each = 0, space.total, np.int64(math.floor(_first_at(at, task, frames) * task.scale))
     each = np.int64(1) if task.form.kind == TABLES else each  # `plain` has whole numbers
     while begin < task.arities.size and not frames.open[at, begin]:
         begin += 1
@@ -684,7 +737,7 @@ def _enter(at, v, task, frames, space):
             states = 0
             for k in range(task.arity):
                 states += tally[s, k] > 0
-            sure = _sure(tally[s], task) if inside[s] == 1 else -1.0
+            sure = _sure(tally[s], frames.prior[at], task) if inside[s] == 1 else -1.0
             whole = sure >= 0.0
             if whole:
                 pure += 1

@@ -25,6 +25,7 @@ from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.formula import Formula
 from extbnsl.scores.known import COLUMNS, Known, check_data, model_of, score_of
+from extbnsl.scores.rows import Rows
 from extbnsl.scores.score import ParameterScore, most_parents
 
 MOST_COUNTED = (1 << 16) - 1  # records, of which a search for a child by itself has counters
@@ -83,7 +84,9 @@ class Counted(LatticeSource):
         joint states."""
         if isinstance(self.score, ParameterScore):
             return None
-        return self.score.formula(int(table.weights.sum()), table.arities, int(limits.max(initial=0)), states)
+        each, lightest = self.data.each, int(table.weights.min(initial=table.weights.sum()))
+        rows = Rows(int(table.weights.sum()), each, each * lightest)
+        return self.score.formula(rows, table.arities, int(limits.max(initial=0)), states)
 
     def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
         """A parameter costs what it does by all records."""

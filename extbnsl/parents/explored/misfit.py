@@ -27,6 +27,7 @@ from extbnsl.scores.determinants import LEAST
 from extbnsl.scores.formula import MISFIT, Formula, cost_of_tallies, formula, new_tally, tally_cell
 from extbnsl.scores.known import Known
 from extbnsl.scores.mdl import MDL
+from extbnsl.scores.rows import Rows
 from extbnsl.scores.score import ParameterScore
 
 COLUMNS_AT_A_TIME = 64  # variables of which bytes, one for each record, are in hand
@@ -91,9 +92,10 @@ def bit_columns(dataset: Dataset, score: Known = MDL, max_parents: int = 0) -> C
     mlogm = mlogm_table(records, dataset.each)
     entropies = np.maximum(0.0, mlogm[-1] - np.add.reduceat(mlogm[counts], first[:-1]))
     entropies[np.maximum.reduceat(counts, first[:-1]) == records] = 0.0
-    form = formula(MISFIT, arities)
+    rows = Rows(records, dataset.each, dataset.each)
+    form = formula(MISFIT, arities, rows)
     if not isinstance(score, ParameterScore):
-        form = score.formula(records, arities, max_parents)
+        form = score.formula(rows, arities, max_parents)
         entropies = np.array([score.cost(cells_of(dataset, x)) for x in range(n)])
     return Columns(bits, first, counts, codes, arities, entropies, mlogm, form, np.zeros((0, 0)), 0.0)
 
@@ -110,7 +112,7 @@ def correlated_columns(columns: Standardised) -> Columns:
         arities=arities,
         entropies=np.maximum(0.0, -columns.least),
         mlogm=np.zeros(1),
-        form=formula(MISFIT, arities),
+        form=formula(MISFIT, arities, Rows(0)),
         correlations=np.ascontiguousarray(columns.factor @ columns.factor.T),
         half=columns.total / 2,
     )
