@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from extbnsl.core.claims import HEURISTIC, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, Claim, tolerance
-from extbnsl.core.errors import BudgetError
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Event, Observer, Warned, ignore
 from extbnsl.core.figures import counted, format_cost, format_size
+from extbnsl.core.sentences import asking
 from extbnsl.data import Data
 from extbnsl.em.expectation import expectation_of
 from extbnsl.em.model import Expectation, Model, never_checked, penalty_of, with_gaps
@@ -100,7 +101,7 @@ class _Rounds:
                 self._begin()
             while excess is None and len(self.taken.done) <= MOST_ROUNDS:
                 commits.commit_if_due()
-                excess = self._round()
+                excess = self._told_round()
         except Stopped as stop:
             return stop.reason, None
         except (BudgetError, MemoryError) as error:
@@ -134,6 +135,22 @@ class _Rounds:
                 raise
             summary.append(f"to begin with, cost {format_cost(round[0].cost)}, {_arcs(found.network)}")
         self.taken.add(*round)
+
+    def _told_round(self) -> float | None:
+        """`_round`, that tells of completed data which cannot be solved, such as a column that never varies any more,
+        in which round they are."""
+        try:
+            return self._round()
+        except InputError as error:
+            number = len(self.taken.done)
+            raise InputError(
+                f"in round {number} of ",
+                asking("missing", "em"),
+                ", by the data as the network before completes them, ",
+                error.what,
+                names=error.names,
+                advice=error.advice,
+            ) from error
 
     def _round(self) -> float | None:
         """Do a round. If the network stays as it is, by how much it costs more in expectation than the best one, and

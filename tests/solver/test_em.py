@@ -258,6 +258,22 @@ def test_memory_that_does_not_do_for_a_round_is_told():
         solve(data, budgets=replace(BUDGETS, memory=20 << 20))
 
 
+def test_data_that_a_late_round_cannot_solve_are_told_with_the_round(monkeypatch):
+    solved, times = em._Rounds._solved, itertools.count()
+
+    def fails_late(rounds, data, claim):
+        if next(times) < 2:  # the network to begin with, and round 1
+            return solved(rounds, data, claim)
+        values = np.where(np.arange(data.variables) == 1, 3.0, data.values)
+        return solved(rounds, replace(data, values=values), claim)
+
+    monkeypatch.setattr(em._Rounds, "_solved", fails_late)
+    with pytest.raises(InputError, match=r"in round 2 of --missing em, by .* 'v1' has the same number") as told:
+        solve(CASES["numbers"](1), Claim("gaussian-bic"), budgets=BUDGETS)
+    assert told.value.names == ("v1",)
+    assert told.value.advice
+
+
 def test_a_damaged_journal_is_refused(tmp_path):
     data = CASES["states"](1)
     stopped = solve(data, budgets=BUDGETS, place=Place(tmp_path), stop=stop_after_rounds(tmp_path, 1))
