@@ -548,7 +548,7 @@ def _by_child(size, rows, ranks, states, alive, figures, form):
     """Where in `rows` each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,) uint32.
     And by `figures`, those of the level and of the next one, what each of these families costs at least, with all that
     have more parents: (k,) float64."""
-    here, above, floors, binomials = figures
+    (here, above, floors, binomials), formula = borrowed((figures, form))
     n, walk = floors.size, start_walk(size, binomials)
     first_of = np.zeros(n + 2, np.int64)
     for i in range(rows.size):
@@ -572,7 +572,7 @@ def _by_child(size, rows, ranks, states, alive, figures, form):
                     child = np.int64(x) - 1
                     rank = rank_with(child, place_among(child, walk.members, size), walk, binomials)
                     cells = above.joint[place_of(rank, above.places), CELLS]
-                    known[first_of[x]] = least_of(here[rows[i]], cells, states[i], child, floors[child], form)
+                    known[first_of[x]] = least_of(here[rows[i]], cells, states[i], child, floors[child], formula)
                 own[first_of[x]] = i
                 first_of[x] += 1
                 left &= left - u64(1)
@@ -625,7 +625,7 @@ def alive_together(size, counts, alive, rules, form):
     """Of each child X what the varsets of `size` at which it is alive say together: the members of all, (n, w); and by
     figures the least that a family costs whose parents are one of them, and perhaps more, (n,). A few ns per varset and
     child."""
-    counts, alive, rules = borrowed((counts, alive, rules))
+    counts, alive, rules, formula = borrowed((counts, alive, rules, form))
     places, here = counts
     n, words = rules.limits.size, alive.shape[1]
     possible, least = np.zeros((n, words), np.uint64), np.full(n, np.inf)
@@ -646,5 +646,5 @@ def alive_together(size, counts, alive, rules, form):
                 for word in range(words):
                     possible[x, word] |= varset[0, word]
                 if form is not None:
-                    least[x] = min(least[x], least_of(here[i], here[i, CELLS], states, x, rules.floors[x], form))
+                    least[x] = min(least[x], least_of(here[i], here[i, CELLS], states, x, rules.floors[x], formula))
     return possible, least
