@@ -8,6 +8,7 @@ What is left is charged, and the dominated families are dropped then.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +32,17 @@ def free_arcs(constraints: Constraints) -> NDArray[np.bool_]:
 
 
 def most_saved(claim: Claim, names: Sequence[str]) -> NDArray[np.float64]:
-    """What the arcs of a family of each child save at most by a claim, (n,) float64, in nats."""
+    """What the arcs of a family of each child save at most by a claim, those that must be among them: (n,), in nats."""
     charges = charges_of(claim, names)
-    return charges.saved(free_arcs(constraints_of(claim, names))) if charges else np.zeros(len(names))
+    return charges.saved(constraints_of(claim, names).allowed) if charges else np.zeros(len(names))
 
 
 @dataclass(frozen=True)
 class _Charged(Source):
     """Data as a source of families whose arcs are charged for.
 
-    of: what they cost by the score. step: what its enumeration takes for each arc beside. saved (n,) float64: see
-    `Charges.saved`.
+    of: what they cost by the score. step: what its enumeration takes for each arc beside. saved (n,) float64: what free
+    arcs cost less than that, see `Charges.saved`; arcs that must be make no difference between families.
     """
 
     of: Source
@@ -77,14 +78,20 @@ class _Charged(Source):
         return self.of.without_arcs()
 
     def least_costs(self, workers: Workers) -> list[float]:
-        saved = self.charges.saved(free_arcs(self.constraints)).tolist()
+        saved = self.charges.saved(self.constraints.allowed).tolist()
         return [own - less for own, less in zip(self.of.least_costs(workers), saved, strict=True)]
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
         return self.of.cost(child, parents) + self.charges.cost(child, parents)
 
     def shifted(self, child: int, least: float) -> float:
-        return self.of.shifted(child, least) - float(self.saved[child])
+        return self.of.shifted(child, least) - float(self._most_saved[child])
+
+    @cached_property
+    def _most_saved(self) -> NDArray[np.float64]:
+        """What the arcs of a family of each child, those too that must be, cost less at most than the enumeration takes
+        for them, (n,), in nats."""
+        return self.charges.saved(self.constraints.allowed, self.step)
 
     def again(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
         varsets, costs = self.of.again(child, found, slack + float(self.saved[child]), halt)

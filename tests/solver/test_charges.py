@@ -146,6 +146,7 @@ def test_under_an_order(score, seed):
 
 @pytest.mark.parametrize("score", SCORES)
 @settings(SETTINGS, max_examples=8)
+@example(1520152128)  # an arc that must be saves
 @given(st.integers(0, 2**32))
 def test_an_approximation_costs_what_it_says_and_its_bound_holds(score, seed):
     _, problem, claim, costs = drawn(seed, score)
