@@ -60,8 +60,8 @@ class Frames(NamedTuple):
 
     rows: NDArray[np.uint32]  # (depth, d) cell by cell, without what no child can differ in
     ends: NDArray[np.uint32]  # (depth, d) of these cells
-    lanes: NDArray[np.uint64]  # (depth, d, words) of each cell
-    counters: NDArray[Any]  # the counters of these (depth, d, words * counters of a word)
+    lanes: NDArray[np.uint64]  # (depth, d + 1, words) of each cell, and of one that is looked at and not kept
+    counters: NDArray[Any]  # the counters of these (depth, d + 1, words * counters of a word)
     records: NDArray[np.int64]  # (depth, d) of each cell
     cells: NDArray[np.int64]  # number of them
     ones: NDArray[np.int64]  # cells of one record that were left out
@@ -108,7 +108,7 @@ def new_frames(problem: Searched, path: NDArray[np.int64]) -> Frames:
     (n, d), k, depth = problem.codes.shape, problem.multipliers.size, problem.depth + 1
     width = int(problem.variables.max(initial=0)) // 64 + 1
     alive = problem.children[problem.most[problem.children] > 0]
-    lanes = np.empty((depth, d, len(problem.lanes)), np.uint64)
+    lanes = np.empty((depth, d + 1, len(problem.lanes)), np.uint64)
     frames = Frames(
         rows=np.empty((depth, d), np.uint32),
         ends=np.empty((depth, d), np.uint32),

@@ -9,7 +9,7 @@ from certified import below, leads, no_cuts, single_cuts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import random_knowledge
-from patching import sized
+from patching import in_place_of, sized
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.knowledge import NOTHING
@@ -172,3 +172,26 @@ def test_the_same_whatever_the_tasks(score, every, sizes):
             assert not every or one.keys() == other.keys()
             both = one.keys() & other.keys()
             assert {v: one[v] for v in both} == pytest.approx({v: other[v] for v in both}, abs=1e-9)
+
+
+@pytest.mark.parametrize("score", ["mdl", "bdeu", "bds", "k2", "fnml", "qnml"])
+def test_nothing_is_written_behind_the_cells_where_each_row_is_there_twice(score):
+    """Each row is a cell then, and one more is looked at: of a state that does not occur."""
+    rng, guards, mark = np.random.default_rng(4), [], np.uint64(0x5A5A5A5A5A5A5A5A)
+    rows = np.array([[0, 1, 2, 0], [1, 2, 0, 2], [2, 0, 1, 1]])
+    dataset = dataset_of(np.repeat(rows, 2, axis=0), [3, 3, 3, 3])
+
+    def guarded(make):
+        def frames_of(problem, path):
+            made = make(problem, path)
+            memory = np.concatenate((made.lanes.ravel(), np.full(made.lanes.shape[2], mark)))
+            lanes = memory[: made.lanes.size].reshape(made.lanes.shape)
+            guards.append(memory[made.lanes.size :])
+            return made._replace(lanes=lanes, counters=lanes.view(made.counters.dtype))
+
+        return frames_of
+
+    with in_place_of("verify.set_frames", "new_frames", guarded):
+        _assert_all_below(dataset, Claim(score, ess=1.0 if score in ("bdeu", "bds") else None), NOTHING, rng, True)
+    assert guards
+    assert all((own == mark).all() for own in guards)
