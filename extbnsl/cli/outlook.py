@@ -9,6 +9,7 @@ from extbnsl.cli.head import beyond_disk, beyond_machine
 from extbnsl.core.figures import format_count, format_gap, format_size, in_full, wrapped
 from extbnsl.drawing.markup import aligned
 from extbnsl.machine.budgets import free_disk, machine_memory
+from extbnsl.posteriors.scope import UNIFORM
 from extbnsl.results.facts import INDENT, Fact
 from extbnsl.solver.families import VARSETS
 from extbnsl.solver.needs import HOPELESS, TOO_MANY, Estimate, Trial, sum_needs
@@ -163,11 +164,12 @@ def format_span(seconds: float) -> str:
 
 def _sums(estimate: Estimate) -> str:
     """What `posterior` takes for its sums."""
+    needs = sum_needs(estimate.counting)
     told = (
-        f"by the prior {own.prior} {format_span(own.seconds)} of a processor, {format_size(own.bytes)}"
-        for own in sum_needs(estimate.counting)
+        f"by the prior {own.prior} {format_span(own.seconds)} of a processor, {format_size(own.bytes)}" for own in needs
     )
-    return f"extbnsl posterior sums {'; '.join(told)}, at most, after the scores"
+    said = f"extbnsl posterior sums {'; '.join(told)}, at most, after the scores"
+    return said if needs[0].prior == UNIFORM else f"{said}; by the prior {UNIFORM} it may give estimates alone"
 
 
 def _option(seconds: float) -> str:

@@ -82,8 +82,9 @@ def read_result(path: Path) -> dict[str, Any]:
     """
     with _opened(path) as source:
         document = _parsed(_begun(source)[0], source.path)
-    if "arc_probabilities" in document:
-        raise InputError(f"{path} has a list of an earlier version, with probabilities for shares: run kbest again.")
+    count = document.get("count")
+    if "arc_probabilities" in document or (isinstance(count, dict) and isinstance(count.get("of_all"), float)):
+        raise InputError(f"{path} has a list of an earlier version, with other probabilities: run kbest again.")
     document.pop(KEY, None)
     return document
 

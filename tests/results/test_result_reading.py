@@ -184,11 +184,13 @@ def test_networks_over_other_variables_are_told(written):
         read_ranked(path, [*head["variables"], "more"])
 
 
-def test_lists_of_earlier_versions_are_refused_in_one_sentence(written, capsys):
+@pytest.mark.parametrize("version", [2, 3])
+def test_lists_of_earlier_versions_are_refused_in_one_sentence(written, capsys, version):
     path, head, networks = written
-    before = head | {"networks": networks, "format_version": 2, "arc_probabilities": head["arc_shares"]}
+    others = {2: {"arc_probabilities": head["arc_shares"]}, 3: {"count": head["count"] | {"of_all": 0.5}}}
+    before = head | {"networks": networks, "format_version": version} | others[version]
     (path / "result.json").write_text(json.dumps(before))
     for command in (["report"], ["verify", "nothing.csv"]):
         assert main([command[0], str(path), *command[1:]]) == 30
         (said,) = capsys.readouterr().err.splitlines()
-        assert said.endswith("has a list of an earlier version, with probabilities for shares: run kbest again.")
+        assert said.endswith("has a list of an earlier version, with other probabilities: run kbest again.")

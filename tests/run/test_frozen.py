@@ -96,4 +96,4 @@ def test_the_claims_of_an_earlier_format_are_refused_for_its_version(finished, c
     assert main(["verify", *map(str, finished)]) == 30
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "The result has format 2, but this version of extbnsl reads format 3" in said
+    assert "The result has format 2, but this version of extbnsl reads format 4" in said

@@ -275,6 +275,16 @@ def test_useless_arguments_are_refused(wide):
             estimate(wide, **wrong)
 
 
+@pytest.mark.parametrize("n", [26, 27])
+def test_of_more_than_26_variables_the_uniform_prior_may_be_estimated(n):
+    found = estimate(random_dataset(np.random.default_rng(3), n, 20), max_parents=1, threads=1)
+    told = " ".join(" ".join(lines(found)).split())
+    assert ("sums by the prior uniform" in told, "by the prior uniform it may give estimates" in told) == (
+        n == 26,
+        n > 26,
+    )
+
+
 def test_the_command_prints_lines_or_json_and_writes_nothing(here, tmp_path, capsys):
     dataset = random_dataset(np.random.default_rng(1), 8, 60)
     rows = [",".join(dataset.names), *(",".join(f"s{code}" for code in record) for record in dataset.codes)]

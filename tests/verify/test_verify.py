@@ -166,7 +166,7 @@ def test_other_data_are_found_even_without_a_digest():
             for key in ("cost", "lower_bound", "upper_bound")
             for value in ("12", None, True, math.nan, math.inf, -math.inf, 10**400, -(10**400))
         ),
-        ("format_version", 2, "result has format 2, but this version of extbnsl reads format 3"),
+        ("format_version", 2, "result has format 2, but this version of extbnsl reads format 4"),
         ("format_version", 99, "result has format 99"),
         ("format_version", True, "'format_version' of the result is not a whole number"),
         ("format_version", "3", "'format_version' of the result is not a whole number"),
