@@ -38,6 +38,7 @@ from extbnsl.core.events import ignore
 from extbnsl.kernels.varsets import gathered, pack, renumber
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
+from extbnsl.posteriors.descent import Descent
 from extbnsl.posteriors.networks import NetworkSums, log_between, log_weight, seconds_needed, sum_over_networks
 from extbnsl.posteriors.tuning import good_groups
 from extbnsl.scores.local import LocalScores, canonical_order
@@ -46,7 +47,7 @@ WIDTH_BELOW, WIDTH_ABOVE = 16, 13  # variables of a group: of one sum, and of on
 ROUNDS = 10  # of the search for the first multipliers
 MOST_STEPS = 100  # of the descent
 STEP_NATS = 2.0  # of a multiplier, in the first step
-MEAN, SQUARE = 0.9, 0.99  # of the gradient so far that stays, in its mean and in that of its square
+MEAN_KEPT, SQUARE_KEPT = 0.9, 0.99  # of what slopes, and their squares, have been on average, in a step
 MOST_SECONDS = 2.0  # about so long it may take
 MOST_COUNTED = 1 << 24  # families and clusters for which it is known whether the one counts for the other
 ENTRY_BYTES = 16
@@ -114,8 +115,9 @@ def _from_above(scores: LocalScores, means: Means) -> float | None:
     counted = sum(own.size for own, _ in counts)
     seconds = ENTRY_SECONDS * counted + FAMILY_SECONDS * scores.families + CHILD_SECONDS * n
     seconds += sum(seconds_needed(len(group)) for group in groups)
-    descent, best = _Descent(multipliers.size), math.inf
-    for _ in range(max(1, min(MOST_STEPS, int(MOST_SECONDS / seconds))) if multipliers.size else 1):
+    descent, best = Descent(multipliers.size, MEAN_KEPT, SQUARE_KEPT), math.inf
+    steps = max(1, min(MOST_STEPS, int(MOST_SECONDS / seconds))) if multipliers.size else 1
+    for step in range(1, steps + 1):
         costs = [own - counts @ multipliers[which] for own, (counts, which) in zip(grouped.costs, counts, strict=True)]
         sums = grouped.summed(costs, means)
         within = log_between(sums)
@@ -126,24 +128,9 @@ def _from_above(scores: LocalScores, means: Means) -> float | None:
         slope = np.full(multipliers.size, -1.0)
         for shares, (own, which) in zip(grouped.shares(costs, sums), counts, strict=True):
             slope[which] += shares @ own
-        multipliers = np.maximum(0.0, multipliers - descent.step(slope))
+        change = STEP_NATS / math.sqrt(step) * descent.direction(slope)
+        multipliers = np.maximum(0.0, multipliers - change)
     return best
-
-
-class _Descent:
-    """Steps down along gradients (k,): by their mean over the square root of that of their squares, later ones more."""
-
-    def __init__(self, size: int) -> None:
-        self._steps, self._mean, self._square = 0, np.zeros(size), np.full(size, 1e-12)
-
-    def step(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The next step, in nats of each multiplier."""
-        self._steps += 1
-        self._mean += (1.0 - MEAN) * (slope - self._mean)
-        self._square += (1.0 - SQUARE) * (slope * slope - self._square)
-        unbiased = math.sqrt(1.0 - SQUARE**self._steps) / (1.0 - MEAN**self._steps)
-        found: NDArray[np.float64] = unbiased * self._mean / np.sqrt(self._square)
-        return STEP_NATS / math.sqrt(self._steps) * found
 
 
 def _clusters(

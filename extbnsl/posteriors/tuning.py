@@ -32,6 +32,7 @@ from extbnsl.posteriors.completions import (
     log_completions,
     relaxed,
 )
+from extbnsl.posteriors.descent import Descent
 from extbnsl.posteriors.inside import Families, share_out
 from extbnsl.posteriors.wide import Wide, share_of
 
@@ -81,14 +82,11 @@ def tuned(start: Relaxation, families: Families, sample: Sample, steps: int, wor
     sample = Sample(sample.varsets, sample.masses / sample.masses.sum())
     found = relaxed(start, families, workers)
     best = Tuned(found, mean_log(found, sample))
-    means, slopes, squares = [best.mean], np.zeros(start.clusters.size), np.zeros(start.clusters.size)
+    means, descent = [best.mean], Descent(start.clusters.size, MEAN_KEPT, SQUARE_KEPT)
     for step in range(1, steps + 1 if start.clusters.size else 1):
         if len(means) > PATIENCE and means[-1 - PATIENCE] - best.mean < LEAST_GAIN:
             break
-        slope = gradient(found, sample, workers)
-        slopes += (1.0 - MEAN_KEPT) * (slope - slopes)
-        squares += (1.0 - SQUARE_KEPT) * (slope * slope - squares)
-        change = slopes / (1.0 - MEAN_KEPT**step) / np.sqrt(squares / (1.0 - SQUARE_KEPT**step) + 1e-9)
+        change = descent.direction(gradient(found, sample, workers))
         change *= STEP_NATS / (1.0 + step / STEPS_TO_HALF)
         multipliers = np.floor(np.maximum(0.0, found.relaxation.multipliers - change) / UNIT) * UNIT
         found = relaxed(replace(start, multipliers=multipliers), families, workers)

@@ -76,17 +76,8 @@ def test_layers_go_on_where_they_were_stopped(dataset, sizes, tmp_path):
     scope = PosteriorScope("order", 1e-6, 5)
     whole = outcome(posterior_over_all(dataset, scope, budgets=ONE))
     for commits in (1, 9, 17, 30):
-        folder, told = tmp_path / str(commits), []
-        folder.mkdir()
-
-        def look(event, told=told):
-            if isinstance(event, StageAdvanced) and event.stage == "sums":
-                told.append(event)
-
-        def stop(told=told, commits=commits):
-            return TIME_LIMIT if len(told) >= commits else None
-
-        posterior_over_all(dataset, scope, budgets=ONE, place=Place(folder), observer=look, stop=stop)
+        folder = tmp_path / str(commits)
+        stopped_after(commits, dataset, scope, folder)
         manifest = read_manifest(folder)
         if manifest.state.standing["stored"]["state"]["layers"]:
             stored = manifest.state.standing["stored"]
@@ -99,6 +90,21 @@ def test_layers_go_on_where_they_were_stopped(dataset, sizes, tmp_path):
                 posterior_over_all(dataset, scope, budgets=ONE, place=Place(other, resume=read_manifest(other)))
         place = Place(folder, resume=read_manifest(folder))
         assert outcome(posterior_over_all(dataset, scope, budgets=ONE, place=place)) == whole
+
+
+def stopped_after(commits, dataset, scope, folder):
+    """The result of a run in a new folder that is stopped after so many commits of its sums."""
+    folder.mkdir()
+    told = []
+
+    def look(event):
+        if isinstance(event, StageAdvanced) and event.stage == "sums":
+            told.append(event)
+
+    def stop():
+        return TIME_LIMIT if len(told) >= commits else None
+
+    return posterior_over_all(dataset, scope, budgets=ONE, place=Place(folder), observer=look, stop=stop)
 
 
 def outcome(result):
@@ -191,18 +197,8 @@ def test_draws_go_on_where_they_were_stopped(dataset, sizes, tmp_path, sums):
     whole = outcome(posterior_over_all(dataset, scope, budgets=ONE))
     answers = set()
     for commits in (1, 4, 18, 21, 50):
-        folder, told = tmp_path / str(commits), []
-        folder.mkdir()
-
-        def look(event, told=told):
-            if isinstance(event, StageAdvanced) and event.stage == "sums":
-                told.append(event)
-
-        def stop(told=told, commits=commits):
-            return TIME_LIMIT if len(told) >= commits else None
-
-        stopped = posterior_over_all(dataset, scope, budgets=ONE, place=Place(folder), observer=look, stop=stop)
-        answers.add(stopped.posterior is not None)
+        folder = tmp_path / str(commits)
+        answers.add(stopped_after(commits, dataset, scope, folder).posterior is not None)
         place = Place(folder, resume=read_manifest(folder))
         assert outcome(posterior_over_all(dataset, scope, budgets=ONE, place=place)) == whole
     assert answers == {False, True}
