@@ -51,6 +51,10 @@ RETRY_SECONDS = 30.0  # after which a job is submitted again that the queue did 
 SCALING = {  # of jobs, where the site says nothing else: one for each task that waits; an idle one goes after a minute
     "distributed": {"adaptive": {"target-duration": "10ms", "wait-count": 60}}
 }
+LOCAL_SETTINGS = {  # of processes of this machine; nobody sees the profile, which takes a thirtieth of their time
+    "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+    "distributed.worker.profile.enabled": False,
+}
 SPEAKING = "distributed", "tornado", "asyncio", "dask_jobqueue"  # loggers
 
 
@@ -124,8 +128,7 @@ def _local(asked: Cluster, threads: int) -> Iterator["Client"]:
     import dask
     from distributed import Client, LocalCluster
 
-    heap = dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT})
-    with _scratch(), heap, contextlib.ExitStack() as stack:
+    with _scratch(), dask.config.set(LOCAL_SETTINGS), contextlib.ExitStack() as stack:
         script = "; in a script of Python, work begins under if __name__ == '__main__'"
         with _refused(f"{OPTION} local:{asked.number}: the processes cannot be started{script}"):
             cluster = LocalCluster(

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ from extbnsl.core.events import Observer, Warned, WorkersChanged
 from extbnsl.core.figures import format_time
 from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.cluster import PATIENCE_SECONDS, cluster_client, patience_with
-from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, sees, told_of_this
+from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, prepare, sees, told_of_this
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -31,6 +32,7 @@ WATCH_SECONDS = 0.5  # between two looks at who is there
 TELL_SECONDS = 2.0  # between two words to the observer, if workers neither come nor go
 BEAT_SECONDS = 5.0  # between two words to the workers
 HALTED = 64  # tokens that are told with each word
+ENGINE = "extbnsl.solver."  # the modules that tasks are from, which load what they need
 
 
 @contextlib.contextmanager
@@ -66,6 +68,7 @@ class DaskHands:
         self._driver, self._halted = Driver(uuid.uuid4().hex, told_of_this()), list[str]()
         self._lock, self._over = threading.Lock(), threading.Event()
         self._asked: dict[str, Any] = {}  # what workers were asked about themselves
+        self._preparing: dict[str, Any] = {}  # what lets workers load the modules that tasks are from
         self._threads: dict[str, int] = {}  # of the workers that count
         self._out: dict[Future[bytes], _Sent] = {}  # what nobody refers to, Dask gives up
         self._ending: Future[None] | None = None  # of the last work that was given up
@@ -229,6 +232,7 @@ class DaskHands:
                 )
         for address in self._asked.keys() - there.keys():
             del self._asked[address]
+            self._preparing.pop(address, None)
         for address, asked in list(self._asked.items()):
             if asked is not None and asked.done():
                 self._judge(address, asked, there[address])
@@ -273,6 +277,10 @@ class DaskHands:
                 )
             else:
                 self._threads[address] = threads
+        if not why:
+            modules = tuple(sorted(name for name in sys.modules if name.startswith(ENGINE)))
+            with contextlib.suppress(Exception):  # the first bundle loads them too
+                self._preparing[address] = self._client.submit(prepare, modules, pure=False, workers=[address])
 
     def _end(self, token: str) -> None:
         """Cancel the bundles of work that was given up, and tell the workers."""

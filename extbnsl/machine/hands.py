@@ -10,6 +10,7 @@ logarithms otherwise, is of no use: it might find something else.
 
 import functools
 import hashlib
+import importlib
 import io
 import math
 import os
@@ -302,6 +303,12 @@ async def hear(driver: str, halted: tuple[str, ...]) -> None:
     """Take in that a driver is there, and that its work with these tokens is halted. Asynchronous, as Dask waits for no
     other answer."""
     _work.hear(driver, halted)
+
+
+def prepare(modules: tuple[str, ...]) -> None:
+    """Load what the driver has loaded, before the first bundle needs it."""
+    for module in modules:
+        importlib.import_module(module)
 
 
 def sees(path: str, mark: str) -> bool:

@@ -1,5 +1,5 @@
 """How a stream of tasks is spread over hands: threads of this process begin with it, so that nothing short is ever
-sent; what is left goes out in bundles that last about a second together."""
+sent, unless its tasks are known to be long; what is left goes out in bundles that last about a second together."""
 
 import itertools
 import operator
@@ -56,12 +56,14 @@ class _Out:
 class Spread:
     """Tasks that are out, here and at hands, oldest first."""
 
-    def __init__(self, here: Here, hands: Hands, task: Callable[..., Any], arguments: Iterable[tuple]) -> None:
+    def __init__(
+        self, here: Here, hands: Hands, task: Callable[..., Any], arguments: Iterable[tuple], lasting: float = 0.0
+    ) -> None:
         self._here, self._hands, self._task = here, hands, task
         self._waiting = iter(arguments)
         self._back = deque[tuple]()  # arguments of tasks that were taken back from the threads
         self._began = clock()
-        self._alone = True  # whether threads have it for themselves
+        self._alone = lasting < START_SECONDS or not hands.slots  # whether threads have it for themselves
         self._out = deque[_Out]()
         self._parcels, self._token = Parcels(hands, here.halt, here.check), uuid.uuid4().hex
         self._done, self._seconds = 0, 0.0

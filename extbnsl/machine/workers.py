@@ -205,17 +205,19 @@ class Workers:
         ahead: int,
         forget: Callable[[T], None] = lambda result: None,
         ordered: bool = True,
+        lasting: float = 0.0,
     ) -> Iterator[T]:
         """What `stream` yields, by hands if there are any: for pure functions of values, which other processes find by
         their names. `halt` among their arguments is that of whoever does them. Unless `ordered`, results come as they
         are there, at hands at least. A list of arguments tells how many there are, which makes for better bundles.
+        lasting: seconds that a task is expected to last, if that is known; what is long goes to the hands at once.
         """
         if self.hands is None:
             yield from self.stream(task, arguments, ahead, forget)
             return
         from extbnsl.machine.spreading import NobodyLeft, Spread
 
-        spread = Spread(self, self.hands, task, arguments)
+        spread = Spread(self, self.hands, task, arguments, lasting)
         with self._giving_up(spread):
             try:
                 yield from spread.results(ordered, forget)

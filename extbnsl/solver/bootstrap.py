@@ -255,7 +255,8 @@ def _solutions(run: Opened[Commits], resampling: Resampling, left: list[int]) ->
         budgets = max(MINIMUM_MEMORY, memory // workers.together), run.granted.disk // workers.together
         shared = resampling, claim, context.methods, budgets, workers.halt
         tasks = [(number, *shared) for number in left]
-        yield from workers.spread(resample_alone, tasks, workers.threads, ordered=False)
+        lasting = context.stages.seconds.get("scores", {"seconds": 0.0})["seconds"]  # the least that one takes
+        yield from workers.spread(resample_alone, tasks, workers.threads, ordered=False, lasting=lasting)
 
 
 def resample_alone(

@@ -108,6 +108,16 @@ def test_two_processes_do_the_tasks_and_what_is_told(tmp_path):
     assert not [event for event in told if isinstance(event, Warned)]
 
 
+def test_workers_load_what_tasks_are_from_before_they_get_any():
+    import extbnsl.solver.bootstrap  # what the driver has loaded
+
+    def loaded(name):
+        return name in sys.modules
+
+    with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, []):
+        when(lambda: all(client.run(loaded, extbnsl.solver.bootstrap.__name__).values()))
+
+
 def test_workers_that_are_killed_cost_nothing_but_time(tmp_path):
     told = []
     with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, told) as hands:

@@ -111,6 +111,16 @@ def test_short_streams_are_never_sent(monkeypatch):
     assert hands.bundles == []
 
 
+def test_long_tasks_are_sent_at_once(monkeypatch):
+    monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.3)
+    for lasting, sent in ((0.2, 0), (0.4, 6)):
+        hands = FakeHands(slots=2)
+        with Workers(2, hands=hands) as workers:
+            found = list(workers.spread(alone, [(number, 0.0) for number in range(6)], 4, lasting=lasting))
+        assert found == [*range(6)]
+        assert sum(hands.bundles) == sent
+
+
 def test_tasks_that_no_thread_has_begun_are_sent(monkeypatch):
     monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.1)
     hands = FakeHands(slots=4)
