@@ -94,8 +94,9 @@ def _read(file: Path, package: str, top: Path) -> tuple[bytes, tuple[str, ...]]:
 
 @functools.cache
 def _cache_folder(module: str) -> str | None:
-    """Where the compiled kernels of exactly these sources lie; None if no file can be written there."""
-    digest = hashlib.sha256()
+    """Where the compiled kernels of exactly these sources lie, apart from those that check bounds; None if no file can
+    be written there."""
+    digest = hashlib.sha256(b"bounds checked" if config.BOUNDSCHECK else b"")
     for file, source in sorted(source_files(module, _TOP).items()):
         digest.update(str(file.relative_to(_TOP)).encode() + source)
     folder = os.path.join(_cache_base(), f"kernels-{digest.hexdigest()[:16]}")

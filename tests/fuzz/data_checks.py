@@ -1,4 +1,4 @@
-"""The checks of data: every score and every question, against all networks and the formulas of tests/naive.py."""
+"""The checks of data: every kind, score and question, against all networks and obvious formulas."""
 
 import math
 
@@ -9,6 +9,7 @@ from asking import (
     compute_scores,
     k_best_networks,
     order_network,
+    posterior_over_all,
     rank_by_bn_graph,
     solve,
     solve_by,
@@ -16,23 +17,30 @@ from asking import (
 from cases import EVERY_SCORE, PRICED, claim_by
 from knowing import admitted, random_knowledge
 
-from extbnsl.core.claims import HEURISTIC, OPTIMAL, Claim
+from extbnsl.core.claims import HEURISTIC, NOT_PROVED, OPTIMAL, Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.data.resampling import resampling_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
+from extbnsl.machine.workers import Workers
 from extbnsl.orders.given import positions
 from extbnsl.parents.ordered.methods import SEARCHES as ORDER_METHODS
 from extbnsl.parents.ordered.methods import OrderMethods
+from extbnsl.posteriors.scope import PRIORS, PosteriorScope
 from extbnsl.proof.methods import LOWER_BOUNDS, Methods
 from extbnsl.solver.methods import SELECTIONS, ApproximateMethods, Resamples
+from extbnsl.verify.document import read_claims
+from extbnsl.verify.posterior import check_posterior
 from fuzz import truth
+from fuzz.made_records import WAYS, random_made
 from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
 from fuzz.score_checks import SECONDS, budgets_of, check_ranked, method_options, methods_of, pick, pressed, some, within
 from fuzz.table import Table, random_table
 
 GAUSSIAN = "gaussian-bic"
+ASKED = ("solve", "solve", "kbest", "order", "approximate", "score", "posterior")
+NEAR = 1e-9  # of a probability
 SLACK = 1e-8  # of a cost, by which two formulas may differ
 RESAMPLES = 3
 
@@ -47,17 +55,27 @@ def draw_numbers(rng):
 
 def _drawn(rng, measured):
     table = random_table(rng, measured)
-    asked = pick(rng, ["solve", "solve", "kbest", "order", "approximate", "score", "bootstrap", "baseline"])
-    options = {"asked": asked} | method_options(rng)
-    if not measured:
-        options["score"] = pick(rng, EVERY_SCORE)
+    options = {"asked": pick(rng, [*ASKED, "bootstrap", "baseline"])}
+    options["score"] = GAUSSIAN if measured else pick(rng, EVERY_SCORE)
+    options |= _more(rng, table) | some(rng, method=[*BASELINES, BN_GRAPH])
+    return table, options
+
+
+def draw_records(rng):
+    made = random_made(rng)
+    options = {"asked": pick(rng, ASKED), "score": pick(rng, list(WAYS[made.way].costs))} | _more(rng, made)
+    return made, options | {"classes": False}  # where variables are set from outside, classes are others
+
+
+def _more(rng, table):
+    """Options of any question."""
+    options = method_options(rng)
     if rng.random() < 0.2:
         options["max_parents"] = int(rng.integers(0, 4))
     if rng.random() < 0.2:
         options["knowledge"] = random_knowledge(rng, table.names, options.get("max_parents")).document()
     options |= some(rng, selection=list(SELECTIONS), order_method=list(ORDER_METHODS), k=[1, 3, 30, 300])
-    options |= some(rng, method=[*BASELINES, BN_GRAPH], within_factor=[1.0, 20.0], classes=[True])
-    return table, options
+    return options | some(rng, within_factor=[1.0, 20.0], classes=[True], prior=list(PRIORS), within=[0.0, 0.05])
 
 
 class Asked:
@@ -65,7 +83,7 @@ class Asked:
 
     def __init__(self, table, options):
         self.table, self.options = table, options
-        self.score = GAUSSIAN if table.measured else options.get("score", "mdl")
+        self.score = options.get("score") or table.score
         knowledge = Knowledge.from_document(options.get("knowledge", {})) or NOTHING
         most = options.get("max_parents")
         self.claim = claim_by(self.score, most, knowledge)
@@ -93,9 +111,13 @@ class Asked:
         hold(result.status == status, "status", result.status)
 
 
-def check_data(table, options, rng):
+def check_table(table, options, rng):
     if table.measured and table.constant():
         return _check_refused(table)
+    return check_data(table, options, rng)
+
+
+def check_data(table, options, rng):
     asked = Asked(table, options)
     question = options.get("asked", "solve")
     if truth.least_cost(asked.costs) == math.inf:
@@ -212,6 +234,24 @@ def _costs_of_resample(asked, drawn):
     return np.where(asked.allowed, costs, np.inf)
 
 
+def _posterior(asked, data, options, rng):
+    """Sums over all networks, or over all orders of each; and the checker finds nothing wrong."""
+    scope = PosteriorScope(options.get("prior", PRIORS[0]), options.get("within", 1e-3))
+    result = posterior_over_all(data, scope, asked.claim, methods_of(options), budgets_of(options))
+    asked.check(result, OPTIMAL if result.posterior.reached else NOT_PROVED)
+    found, (log_weight, arcs) = result.posterior, truth.posterior(asked.costs, scope.prior == "order")
+    low, high = found.log_weight
+    hold(low - asked.slack <= log_weight <= high + asked.slack, "weight", f"{low!r} to {high!r}, {log_weight!r}")
+    for p, x in zip(*np.nonzero(~np.eye(len(arcs), dtype=bool)), strict=True):
+        chance = found.arc(found.names[p], found.names[x])
+        inside = chance.at_least - NEAR - asked.slack <= arcs[p, x] <= chance.at_most + NEAR + asked.slack
+        hold(inside, "arc", f"{p} -> {x}: {chance}, {arcs[p, x]!r}")
+    document = result.document()
+    with Workers(1) as workers:
+        checked = check_posterior(document, read_claims(document), data, workers)
+    hold(not checked.findings, "verify", "; ".join(checked.findings))
+
+
 def _baseline(asked, data, options, rng):
     method = options.get("method", "dp")
     method = "dp" if method == BN_GRAPH else method
@@ -230,4 +270,5 @@ QUESTIONS = {
     "score": _score,
     "bootstrap": _bootstrap,
     "baseline": _baseline,
+    "posterior": _posterior,
 }

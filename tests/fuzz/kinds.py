@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fuzz import command_checks, data_checks, score_checks
+from fuzz.made_records import made_from
 from fuzz.score_file import score_file_from
 from fuzz.table import table_from
 
@@ -66,8 +67,9 @@ KINDS = {
     "kbest": Kind(score_checks.draw_kbest, score_checks.check_kbest, 2.0),
     "approximate": Kind(score_checks.draw_approximate, score_checks.check_approximate, 0.5),
     "baseline": Kind(score_checks.draw_baseline, score_checks.check_baseline, 1.0),
-    "states": Kind(data_checks.draw_states, data_checks.check_data, 3.0),
-    "numbers": Kind(data_checks.draw_numbers, data_checks.check_data, 1.5),
+    "states": Kind(data_checks.draw_states, data_checks.check_table, 3.0),
+    "numbers": Kind(data_checks.draw_numbers, data_checks.check_table, 1.5),
+    "records": Kind(data_checks.draw_records, data_checks.check_data, 3.0),
     "command": Kind(command_checks.draw_command, command_checks.check_command, 1.0),
 }
 
@@ -83,5 +85,6 @@ def trial_at(seed, number, kinds):
 def trial_from(document):
     """The trial of a document of `Trial.document`."""
     own = document["subject"]
-    subject = table_from(own) if "rows" in own else score_file_from(own)
+    read = table_from if "rows" in own else made_from if "way" in own else score_file_from
+    subject = read(own)
     return Trial(document["kind"], document["seed"], document["number"], subject, document["options"])

@@ -19,6 +19,8 @@ VALUES = {
     "search": "--search",
     "selection": "--selection",
     "method": "--method",
+    "prior": "--prior",
+    "within": "--within",
 }
 SWITCHES = {
     ("fixing", False): "--no-fixing",
@@ -38,6 +40,7 @@ OPTIONS = {
     "order": ("threads", "memory", "max_parents"),
     "score": ("threads", "memory", "max_parents"),
     "bootstrap": ONE,
+    "posterior": ("threads", "memory", "disk", "max_parents", "seed", "prior", "within"),
 }  # of the commands; others are of the case alone
 WORDS = {
     "baseline": ("solve", ()),
@@ -55,7 +58,7 @@ def shell_line(trial, file):
     command, more = WORDS.get(asked, (asked if asked in OPTIONS else "solve", ()))
     own = OPTIONS.get(asked, OPTIONS["solve"])
     words = ["extbnsl", command, str(file), *more]
-    plain = "gaussian-bic" if getattr(trial.subject, "measured", False) else ""
+    plain = getattr(trial.subject, "score", "")
     score, _, ess = trial.options.get("score", plain).partition(":")
     words += ["--score", score] * bool(score) + ["--ess", ess] * bool(ess)
     left = {}

@@ -27,6 +27,11 @@ class Table:
         return len(self.names)
 
     @property
+    def score(self):
+        """The score where none is given."""
+        return "gaussian-bic" if self.measured else "mdl"
+
+    @property
     def size(self):
         return len(self.rows) * len(self.names)
 

@@ -13,6 +13,7 @@ from asking import k_best_networks, solve
 
 from extbnsl.cli.parser import usage_error
 from extbnsl.kbest.scope import Scope
+from extbnsl.kernels.compiler import njit
 from fuzz import truth
 from fuzz.command import Campaign, keep, main
 from fuzz.kinds import KINDS, Trial, trial_at, trial_from
@@ -48,7 +49,8 @@ def test_cases_of_all_kinds_hold():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_cases_of_each_kind_hold(kind):
+def test_cases_of_each_kind_hold_and_no_kernel_leaves_its_arrays(kind, monkeypatch):
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")  # of the processes that run them
     shares = sum(one.share for one in KINDS.values())
     hold([kind], max(2, round(CASES * KINDS[kind].share / shares)))
 
@@ -99,6 +101,18 @@ class Idle:
         time.sleep(3.0)
 
 
+class Outside:
+    """A task whose kernel reads behind its array."""
+
+    def run(self):
+        entry(np.zeros(3), 3)
+
+
+@njit
+def entry(values, place):
+    return values[place]
+
+
 class Wrong:
     def run(self):
         raise Violated("a rule", "does not hold")
@@ -110,6 +124,14 @@ def test_the_watchdog_ends_what_takes_too_long_and_goes_on(watched):
     assert run_one(watched, Dies(), 20.0).failure.rule == "died 3"
     assert run_one(watched, Wrong(), 20.0).failure == Failure("a rule", "does not hold")
     assert run_one(watched, Idle(), 2.0).failure is None  # seconds of CPU, not of the clock
+
+
+@pytest.mark.slow
+def test_the_watchdog_sees_who_leaves_his_array(monkeypatch):
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    watched = Watched()
+    assert run_one(watched, Outside(), 20.0).failure.rule.startswith("IndexError")
+    watched.end()
 
 
 @pytest.mark.slow

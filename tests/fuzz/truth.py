@@ -74,6 +74,29 @@ def networks(table):
     return found[order], costs[order]
 
 
+def posterior(table, by_orders):
+    """The logarithm of what all networks weigh together, each by exp(-cost), as often as it has orders if it is by
+    orders; and the probability of each arc, (n, n) by parent and child."""
+    parents, costs = networks(table)
+    logs = -costs + (np.log(_orders(parents)) if by_orders else 0.0)
+    log_weight = float(np.logaddexp.reduce(logs))
+    has = parents[:, None, :] >> np.arange(len(table))[:, None] & 1
+    return log_weight, np.tensordot(np.exp(logs - log_weight), has, 1)
+
+
+def _orders(parents):
+    """How many orders each network keeps to: those of its varsets whose parents all lie in them, one by one."""
+    n = parents.shape[1]
+    ways = np.zeros((2**n, len(parents)), np.int64)
+    ways[0] = 1
+    for varset in range(1, 2**n):
+        for x in range(n):
+            if varset >> x & 1:
+                before = varset ^ 1 << x
+                ways[varset] += np.where(parents[:, x] & ~before == 0, ways[before], 0)
+    return ways[-1]
+
+
 def _without_cycles(sets):
     """Every choice of one of each of the arrays that has no cycle, (m, n)."""
     chosen = np.zeros((1, 0), np.int64)
