@@ -169,10 +169,12 @@ class Searched(NamedTuple):
 
 
 def _with_open(prices: Prices, children: tuple[Child, ...], parts: list[Parts]) -> Prices:
-    """The prices with what is shown of children whose search has not begun."""
+    """The prices with what is shown of children whose search has not begun. Families that are not of interest may cost
+    as little as the gap says, which is less than those that are known if it is negative."""
     shown = prices.shown.copy()
     for child, own in zip(children, parts, strict=True):
-        shown[child.index] = max(shown[child.index], own.least.min(initial=math.inf))
+        x = child.index
+        shown[x] = max(shown[x], min(own.least.min(initial=math.inf), prices.least[x] + prices.stage.gap))
     return replace(prices, shown=shown)
 
 
