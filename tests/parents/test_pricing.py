@@ -377,6 +377,28 @@ def test_a_round_with_too_many_finds_is_given_up_whoever_goes_on(sizes, tmp_path
     raise AssertionError("no round was given up")
 
 
+def test_the_best_network_is_left_where_not_all_families_can_be_named(sizes):
+    """Of each child the cheapest families are named, among which those of a network need not be."""
+    sizes(MOST_NAMED=8)
+    dataset = dependent(np.random.default_rng(13), 8, 100)
+
+    costs = []
+
+    def follow(known):
+        if known.prices is not None:
+            costs.append(known.prices.stage.cost)
+
+    with Workers(1, lambda: "time_limit" if costs else None) as workers:
+        context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf_of())
+        means = Means(workers, context.shelf, ignore)
+        part = surviving_families(
+            dataset, claim_by("bdeu:10"), means, on_progress=follow, networks=partial(KnownNetworks, context)
+        )
+    assert part.stopped == "time_limit"
+    assert part.scores.families <= 3 * dataset.variables
+    assert cost_of(part.scores) <= costs[-1] + 1e-9
+
+
 def test_a_stop_in_a_full_round_does_not_take_what_is_dear_for_judged():
     """Of a child that is through, families above its threshold may cost less than those that are known."""
     for seed in range(6):

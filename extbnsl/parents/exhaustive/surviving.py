@@ -14,7 +14,7 @@ from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data
-from extbnsl.kernels.varsets import as_varsets, renumber, sizes
+from extbnsl.kernels.varsets import add, as_varsets, pack, renumber, sizes
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints
@@ -390,9 +390,15 @@ def _to_be_named(
 
 
 def _cheapest(found: Enumeration, most: int) -> Enumeration:
-    """`found` with so many of the cheapest families of each child, and its smallest."""
-    parents, costs = list(found.parents), list(found.costs)
-    for x in (x for x, own in enumerate(costs) if own.size > most):
-        rows = np.union1d(np.arange(most), np.argsort(sizes(parents[x]), kind="stable")[:1])
-        parents[x], costs[x] = parents[x][rows], costs[x][rows]
+    """`found` with so many of the cheapest families of each child, its smallest, and that which it has in the best
+    network of the prices."""
+    parents, costs, before = list(found.parents), list(found.costs), pack((), len(found.costs))
+    order = range(len(costs)) if found.prices is None else found.prices.order.tolist()
+    for x in order:
+        if costs[x].size > most:
+            rows = np.union1d(np.arange(most), np.argsort(sizes(parents[x]), kind="stable")[:1])
+            if found.prices is not None:
+                rows = np.union1d(rows, np.flatnonzero(~(parents[x] & ~before).any(axis=1))[:1])
+            parents[x], costs[x] = parents[x][rows], costs[x][rows]
+        add(x, before)
     return replace(found, parents=tuple(parents), costs=tuple(costs))
