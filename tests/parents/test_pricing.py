@@ -340,7 +340,7 @@ def test_random_tables_are_solved_alike():
 @pytest.mark.parametrize("seed", range(4))
 def test_where_a_full_round_would_take_too_long_rougher_ones_come_first(seed, sizes):
     """They show what all networks cost but for what they leave, and the proof follows."""
-    sizes({"NODES_TRIED": 0, "NODES_EXPECTED": 1, "ROUGH_SHARE": 0.2, "FINE_SHARE": 0.05})
+    sizes({"NODES_TRIED": 0, "NODES_EXPECTED": 1, "OPEN_SHARES": (0.2, 0.05)})
     dataset, seen = dependent(np.random.default_rng(seed), 8, 100), []
     found, best = priced(dataset, "bdeu:10", seen=seen), optimum(dataset, "bdeu:10")
     assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
@@ -355,6 +355,25 @@ def test_where_a_full_round_would_take_too_long_rougher_ones_come_first(seed, si
     for prices in rough:
         assert prices.root >= prices.root_before - prices.short - 1e-9
         assert prices.short >= -prices.stage.gap * dataset.variables - 1e-9  # nothing is known of what lies between
+
+
+@pytest.mark.parametrize("score", ["bdeu:10", "bdeu:100", "bds:5"])
+def test_what_rough_rounds_show_rises_child_by_child_while_they_find_nothing(score, sizes):
+    sizes({"rounds.FAR": -1.0, "OPEN_SHARES": (0.5, 0.2, 0.05)})
+    stayed = 0
+    for seed in range(3):
+        dataset, seen = dependent(np.random.default_rng(seed), 8, 100), []
+        found, best = priced(dataset, score, seen=seen), optimum(dataset, score)
+        assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
+        rough = [one for one in seen if one.prices is not None and one.prices.stage.gap < 0.0]
+        assert all(one.prices.bound <= best + 1e-9 for one in rough)
+        assert rough[0].prices.stage.gap == pytest.approx(-0.5 * rough[0].prices.stage.cost / dataset.variables)
+        for one, after in itertools.pairwise(rough):
+            if one.children or one.families == one.prices.stage.found:
+                assert after.prices.root >= one.prices.root - 1e-9
+                assert np.array_equal(after.prices.cuts, one.prices.cuts)
+                stayed += not one.children
+    assert stayed
 
 
 def test_a_round_with_too_many_finds_is_given_up_whoever_goes_on(sizes, tmp_path):

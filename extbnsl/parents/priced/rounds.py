@@ -12,8 +12,10 @@ A round is one of two kinds:
 LB is less than what the multipliers show of the families known before, by as much as families that they did not know
 are cheaper. So g is larger than the gap of the linear program, by what the round before fell short.
 
-Where the first full round would take too long, those come before it that have a negative g: they look for families
-alone that are cheaper than all known ones by as much, which takes far less time, and show LB but for n times that.
+Where the first full round would take too long, or the multipliers are far below the best network, those come before it
+that have a negative g: they look for families alone that are cheaper than all known ones by as much, which takes far
+less time, and show LB but for n times that. Ever less is left open. While nothing is found the multipliers stay, and
+with them what was shown of each child, so that the bound rises child by child.
 """
 
 import math
@@ -57,12 +59,14 @@ GAINS = 0.05  # of the gap of the linear program, that a local round gains at le
 MOST_DRY = 3  # dry rounds in turn, after which the next local one is the last
 EFFORT = 20_000  # simplex iterations of a round
 ASCENTS = 8  # rounds of improving the first multipliers
+MOST_IMPROVED = 1 << 17  # families of which they are improved; with more that takes longer than linear programs
 MORE = 1.5  # times what a full round fell short of its multipliers is added to the gap of the next one
 LEAST_GAP = 1.0  # nats that are added at least
 MANY_FOUND = 20_000  # families that the first full round finds at most, before one without a gap takes its place
 NODES_TRIED = 4_000_000  # nodes that it makes before it is asked how many it will make
 NODES_EXPECTED = 100_000_000  # nodes that it may make, as far as the children that it is through with tell
-ROUGH_SHARE, FINE_SHARE = 0.03, 0.01  # of the cost of the best network, that rounds with a negative gap leave open
+OPEN_SHARES = 0.2, 0.03, 0.01  # of the cost of the best network, that rounds with a negative gap leave open in turn
+FAR = 0.005  # of that cost, by which multipliers are so far below it that these come first
 ROOM = 1 << 14  # families on the way of a child's climbs
 
 
@@ -134,13 +138,22 @@ def _next_round(problem: CountingProblem, found: Enumeration, means: Means, netw
         if through and network.cost - last.root <= last.stage.gap:
             stage = replace(last.stage, cost=network.cost, bound=last.bound)
             return replace(found, prices=replace(last, stage=stage, order=network.order), done=True)
-    multipliers, network = _multipliers(found, network, means, networks)
-    stage = _stage_after(found, network.cost, multipliers.root)
+    if last is not None and _is_to_stay(found, last):
+        stage = _stage_after(found, network.cost, last.root_before)
+        prices = replace(last, stage=stage, order=network.order)
+    else:
+        multipliers, network = _multipliers(found, network, means, networks)
+        stage = _stage_after(found, network.cost, multipliers.root)
+        unknown = np.where(problem.limits < 0, math.inf, -math.inf)
+        prices = Prices(stage, multipliers.cuts, multipliers.weights, multipliers.least, unknown, network.order)
     means.observer(IncumbentFound(network.cost, stage.bound if math.isfinite(stage.bound) else None))
-    unknown = np.where(problem.limits < 0, math.inf, -math.inf)
-    prices = Prices(stage, multipliers.cuts, multipliers.weights, multipliers.least, unknown, network.order)
     children = () if stage.starts else dearest_first(problem, found)
     return replace(found, prices=prices, children=children, paired=not stage.starts, parts=0, pairs=None)
+
+
+def _is_to_stay(found: Enumeration, prices: Prices) -> bool:
+    """Whether the multipliers of a round stay, as it was through with a negative gap and has found nothing."""
+    return prices.stage.gap < 0.0 and not found.children and found.families == prices.stage.found
 
 
 def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
@@ -149,7 +162,7 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
     last, known, above = found.prices, sum(map(len, found.costs)), cost - root
     if last is None:
         return Stage(0, FEW, 0.0, cost, 0.0, known, found.families)  # no family costs less than nothing
-    before = last.stage
+    before, negative = last.stage, [-share * cost / last.least.size for share in OPEN_SHARES]
     stage = replace(
         before,
         round=before.round + 1,
@@ -167,15 +180,16 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
             return replace(stage, starts=FEW)
         if before.starts < MANY:
             return replace(stage, starts=MANY)
+        if above > FAR * cost:
+            return replace(stage, starts=0, gap=negative[0])
         return replace(stage, starts=0, gap=above + LEAST_GAP, most=MANY_FOUND)
-    n = last.least.size
     if found.children and _is_too_long(found, last):
-        return replace(stage, gap=-ROUGH_SHARE * cost / n)
+        return replace(stage, gap=negative[0])
     if before.gap < 0.0:
-        if last.short > LEAST_GAP - before.gap * n:  # far from its multipliers
+        if last.short > LEAST_GAP - before.gap * last.least.size:  # far from its multipliers
             return stage
-        fine = -FINE_SHARE * cost / n
-        return replace(stage, gap=fine if before.gap < fine else above + LEAST_GAP)
+        finer = (gap for gap in negative if gap > before.gap / 2)  # the cost of the best network may have changed
+        return replace(stage, gap=next(finer, above + LEAST_GAP))
     if found.children or (before.gap == 0.0 and last.short > LEAST_GAP):  # it was given up, or far from its multipliers
         return replace(stage, gap=0.0)
     return replace(stage, gap=above + max(LEAST_GAP, MORE * last.short))
@@ -189,7 +203,8 @@ def _multipliers(found: Enumeration, network: Network, means: Means, networks: N
 
     workers, families, before, turns = means.workers, families_of(found.parents, found.costs), found.prices, 0
     if before is None:
-        start = find_multipliers(families, None, ASCENTS, 0, workers)
+        ascents = ASCENTS if families.costs.size <= MOST_IMPROVED else 0
+        start = find_multipliers(families, None, ascents, 0, workers)
     else:
         start = workers.run(multipliers_of, families, before.cuts, before.weights, workers.halt)
 
