@@ -66,7 +66,7 @@ def _weighed(tiny: bool) -> None:
                 scores, sums, means, seed, numbers.start, len(numbers)
             ),
         )
-        for _ in weighted.weigh_draws(drawn, means, 1, 2 if tiny else 2000):
+        for _ in weighted.weigh_draws(drawn, means, 1, 2 if tiny else 200):
             pass
 
 
@@ -96,6 +96,11 @@ def _drawn(arguments: Arguments, _: object) -> int:
     return int(arguments[1].size)
 
 
+def _led(arguments: Arguments, _: object) -> int:
+    """The variables of all draws, at each power."""
+    return int(arguments[0].orders.size * (arguments[2].size - 2))
+
+
 BENCHMARKS = (
     of_run("posteriors.lists._kept", lists, "family", lambda a, _: a[1].size, _charged),
     of_run("posteriors.families.weigh_inside", networks, "varset", lambda a, _: a[3][0].size, _SUMMED),
@@ -111,5 +116,5 @@ BENCHMARKS = (
     of_run("posteriors.lattice.share", orders, "addition", _shared, _PLAIN),
     of_run("posteriors.lattice.share/wide", orders, "addition", _shared, _WIDE),
     of_run("posteriors.draws.draw", order_samples, "step", _drawn, _PLAIN),
-    of_run("posteriors.weighted.fill_log_shares", weighted, "step", lambda a, _: a[0].size, _weighed),
+    of_run("posteriors.annealed.anneal", weighted, "variable", _led, _weighed),
 )

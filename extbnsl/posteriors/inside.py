@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner
+from extbnsl.kernels.random import random_share
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.posteriors.wide import LOWEST, STEP, normal, share_of, wide_of_logs
 
@@ -214,3 +215,62 @@ def share_out(child, varset, total, exponent, share, tables, shares):
             left &= left - u64(1)
         if _is_over(so_far, level, here, tables):
             break
+
+
+@inner
+def one_inside(child, varset, whole, share, tables):
+    """Where in the weights the family of a child lies up to which those inside a varset weigh more than a share of all
+    of them. whole: total and exponent, not 0, as `sums_inside` found them; share: in [0, 1)."""
+    tables = borrowed(tables)
+    bits, weights, (total, exponent) = tables.bits, tables.weights, whole
+    start, width, first = u64(tables.start[child]), u64(tables.width[child]), tables.first[child]
+    limit, found = share * total, np.int64(-1)
+    for word in range(width):
+        left = _inside(bits, start + word, width, varset, tables.bytes)
+        if not left:
+            continue
+        here = first + np.int64(word)
+        factor = share_of(exponent - tables.exponents[here])
+        if factor == 0.0:
+            break
+        while left:
+            found = here * WORD + np.int64(lowest(left))
+            limit -= factor * weights[here, lowest(left)]
+            if limit < 0.0:
+                return found
+            left &= left - u64(1)
+    return found
+
+
+@inner
+def one_with(child, parent, varset, tables, state):
+    """What the families of a child inside a varset weigh that have a parent: total and exponent, as `normal`; and where
+    in the weights one of them lies, drawn by weight, -1 if there is none. state: of random numbers."""
+    tables = borrowed(tables)
+    bits, weights, without = tables.bits, tables.weights, varset & ~(u64(1) << u64(parent))
+    start, width, first = u64(tables.start[child]), u64(tables.width[child]), tables.first[child]
+    total, exponent, found = 0.0, np.int32(LOWEST), np.int64(-1)
+    for word in range(width):
+        left = _inside(bits, start + word, width, varset, tables.bytes)
+        if left:
+            left &= ~_inside(bits, start + word, width, without, tables.bytes)
+        if not left:
+            continue
+        here = first + np.int64(word)
+        if total == 0.0:
+            exponent = tables.exponents[here]
+        elif _is_nothing(tables.exponents[here] - exponent, total):
+            break
+        elif tables.exponents[here] < exponent:
+            total *= STEP
+            exponent = tables.exponents[here]
+        while left:
+            weight = weights[here, lowest(left)]
+            total += weight
+            if random_share(state) * total < weight:
+                found = here * WORD + np.int64(lowest(left))
+            left &= left - u64(1)
+        if _is_over(total, exponent, here, tables):
+            break
+    mantissa, exponent = normal(total, exponent)
+    return mantissa, exponent, found

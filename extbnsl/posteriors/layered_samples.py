@@ -13,7 +13,7 @@ from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.kernels.random import random_share, random_words
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
-from extbnsl.posteriors.inside import Families, inside_tables, share_out, sums_inside
+from extbnsl.posteriors.inside import Families, inside_tables, one_inside, sums_inside
 from extbnsl.posteriors.layers import LayeredSum, Limits, cut_of
 from extbnsl.posteriors.wide import LOWEST, normal, share_of
 from extbnsl.scores.local import LocalScores
@@ -60,7 +60,6 @@ def _draw(before, states, following, tables, row_of, chosen, rows, halt):
     n = tables.start.size
     varset, weights = np.empty(1, np.uint64), np.empty(n)
     totals, levels, products, tops = np.empty(n), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
-    shares = np.zeros(tables.weights.shape)
     for s in range(before.size):
         if halt[0]:
             break
@@ -77,12 +76,9 @@ def _draw(before, states, following, tables, row_of, chosen, rows, halt):
         for i in range(n):
             weights[i] = products[i] * share_of(top - tops[i])
         x = _one_of(weights, states[s : s + 1])
-        own = shares[tables.first[x] : tables.first[x + 1]]
-        share_out(x, varset[0], totals[x], levels[x], 1.0, tables, shares)
-        place = _one_of(own.reshape(own.size), states[s : s + 1])
-        own[:] = 0.0
+        share = random_share(states[s : s + 1])
         chosen[s] = x
-        rows[s, x] = row_of[(tables.first[x] << 6) + place]
+        rows[s, x] = row_of[one_inside(x, before[s], (totals[x], levels[x]), share, tables)]
         before[s] |= u64(1) << u64(x)
 
 

@@ -202,6 +202,11 @@ def can_be_summed(scores: LocalScores) -> bool:
     return all(part.size <= MOST_VARIABLES for part in parts_of(scores))
 
 
+def most_bytes(scores: LocalScores) -> int:
+    """The most memory that a component takes."""
+    return max(bytes_needed(part.size) for part in parts_of(scores))
+
+
 def _check(part: Part, shelf: Shelf) -> None:
     """Raise InputError for a component that is too large, and BudgetError if there is no room for it."""
     size = len(part.children)

@@ -4,14 +4,13 @@ Sums over orders have pairs of an order and a network that keeps to it; they dra
 so a network comes as often as it has orders. Give each pair the share q(order | network), q any distribution over the
 orders of a network. The shares of a network come to 1, so the sum of w(network) q over all pairs is the weight of all
 networks, each counted once: the mean of q over draws estimates, without bias, the ratio of both sums; and draws that
-count by q estimate what part of the networks has anything. The best q is one over the number of orders of the network
-(Ellis and Wong 2008), which takes long to count. Here it is the probability of the order when one variable after the
-other is drawn from those whose parents are placed, each by the number of variables that wait for it, itself among them;
-one that waits for several counts for each of them by an equal part. That is the same for all orders if no variable
-waits for several, and nearly so if few do.
+count by q estimate what part of the networks has anything (Ellis and Wong 2008). Where q differs much, few draws have
+most of the weight. So each is led to the other distribution in SWEEPS steps, and counts by what it meets on its way
+(`annealed`).
 
 Nothing is proved: few draws may have most of the weight, and the heaviest may not have come. What orders that are not
-drawn would bring is at most their weight, as q is at most 1; beside the mean of q that is too much to tell anything.
+drawn would bring is at most their weight, as q is at most 1; beside the mean of q that is too much to tell anything. On
+the way draws come to such orders too; but where one is not enough for that, these have less than they should.
 """
 
 import math
@@ -25,20 +24,23 @@ from numpy.typing import NDArray
 
 from extbnsl.core.codec import Lowest, Misfit
 from extbnsl.core.events import StageAdvanced
-from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import borrowed, njit
+from extbnsl.kernels.hashing import mixed
 from extbnsl.kernels.random import random_words
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.exhaustive.state import Means
+from extbnsl.posteriors.annealed import Choices, Walks, anneal
+from extbnsl.posteriors.inside import Families, inside_tables
 from extbnsl.posteriors.layers import LayeredSum
 from extbnsl.posteriors.orders import OrderSums
 from extbnsl.scores.local import LocalScores
 
 STAGE = "sums"
-LEAST_DRAWS = 1 << 17
-BETWEEN_PASSES = 1 << 15  # draws, for whoever cannot wait for the next pass
-TOGETHER = 1 << 12  # draws of a state
-TASK = 256  # of a task
+LEAST_DRAWS = 1 << 14
+BETWEEN_PASSES = 1 << 12  # draws, for whoever cannot wait for the next pass
+SWEEPS = 16
+TOGETHER = 1 << 10  # draws of a state
+TASK = 16  # of a task: a tenth of a second
+CUT = 2.0**-45  # of a sum over families: so much may be left out
 
 Pairs = Callable[[Any, int, range], tuple[NDArray[np.int32], NDArray[np.int32]]]
 
@@ -63,7 +65,7 @@ class WeightedDraws:
 
     sums: how far the sums over orders are. Of the draws: log_orders, the weight of the orders of which they were drawn,
     and log_ignored, of those that could not be drawn, at most; rows (s, n) int32, of each child the number of its
-    family in the scores; logs (s,), of each draw that of its share.
+    family in the scores; logs (s,), of each draw that of what it counts.
     """
 
     engine: ClassVar[str] = "draws"
@@ -124,6 +126,39 @@ class WeightedDraws:
             raise Misfit("draws")
 
 
+class Annealing:
+    """What leads pairs of an order and a network to where each network counts once."""
+
+    def __init__(self, scores: LocalScores, means: Means) -> None:
+        self._workers = means.workers
+        families = Families([own[:, 0] for own in scores.parents], scores.costs)
+        tables, self._places = inside_tables(families, CUT)
+        self._rows, varsets = np.zeros(tables.weights.size, np.int32), np.zeros(tables.weights.size, np.uint64)
+        for own, places in zip(families.parents, self._places, strict=True):
+            self._rows[places], varsets[places] = np.arange(places.size), own
+        self._choices = Choices(tables, varsets)
+
+    def led(
+        self,
+        orders: NDArray[np.int32],
+        rows: NDArray[np.int32],
+        words: NDArray[np.uint64],
+        powers: NDArray[np.float64] | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Rows of networks to which pairs are led by random words (s,), and the logarithms of what they count; orders
+        are those to which they are led. powers: evenly from 0 to 1 if not given. Raises Stopped."""
+        places = np.stack([own[rows[:, x]] for x, own in enumerate(self._places)], axis=1)
+        walks = Walks(orders, places, np.maximum(words, np.uint64(1)), np.zeros(len(orders)))
+        powers, halt = np.linspace(0.0, 1.0, SWEEPS + 1) if powers is None else powers, self._workers.halt
+        tasks = [
+            (Walks._make(own[lo:hi] for own in walks), self._choices, powers, halt)
+            for lo, hi in chunks(len(orders), TASK)
+        ]
+        self._workers.map(anneal, tasks)
+        self._workers.check()
+        return self._rows[places], walks.logs
+
+
 def weigh_draws(
     drawn: OrderedNetworks, means: Means, seed: int, count: int, begun: WeightedDraws | None = None
 ) -> Iterator[WeightedDraws]:
@@ -133,14 +168,14 @@ def weigh_draws(
     Goes on from `begun`, with the same result to the last bit. Draw number i depends on the sums, the seed and i alone.
     Raises as the sums do, and Misfit if `begun` is not of these scores. O(n^3) at worst for a draw beside drawing it.
     """
-    scores = drawn.scores
+    scores, annealing = drawn.scores, Annealing(drawn.scores, means)
     state = begun or WeightedDraws(tuple(costs.size for costs in scores.costs))
     state.check(scores)
     states = drawn.states(state.sums)
     while True:
         wanted = _wanted(state, count)
         for numbers in chunks(wanted, TOGETHER, _drawn(state)):
-            state = _more(drawn, means, seed, range(*numbers), state)
+            state = _more(drawn, annealing, seed, range(*numbers), state)
             means.observer(StageAdvanced(STAGE, _drawn(state), wanted, "networks", detail="draws"))
             yield state
         sums = next(states, None)
@@ -170,58 +205,14 @@ def _drawn(state: WeightedDraws) -> int:
     return state.logs.size if state.sums is not None and state.log_orders == state.sums.log_weight else 0
 
 
-def _more(drawn: OrderedNetworks, means: Means, seed: int, numbers: range, state: WeightedDraws) -> WeightedDraws:
+def _more(
+    drawn: OrderedNetworks, annealing: Annealing, seed: int, numbers: range, state: WeightedDraws
+) -> WeightedDraws:
     """With draws of these numbers after those before them; others go."""
     assert state.sums is not None
-    orders, rows = drawn.pairs(state.sums, seed, numbers)
-    parents = np.stack([own[rows[:, x], 0] for x, own in enumerate(drawn.scores.parents)], axis=1)
-    logs, halt = np.zeros(len(numbers)), means.workers.halt
-    tasks = [(orders[lo:hi], parents[lo:hi], logs[lo:hi], halt) for lo, hi in chunks(len(numbers), TASK)]
-    means.workers.map(fill_log_shares, tasks)
-    means.workers.check()
+    words = random_words(seed, numbers.stop)[numbers.start :]
+    rows, logs = annealing.led(*drawn.pairs(state.sums, seed, numbers), mixed.py_func(words))
     if numbers.start:
         rows, logs = np.concatenate([state.rows, rows]), np.concatenate([state.logs, logs])
     log_ignored = state.sums.log_ignored if isinstance(state.sums, LayeredSum) else -math.inf
     return replace(state, log_orders=state.sums.log_weight, log_ignored=log_ignored, rows=rows, logs=logs)
-
-
-@njit
-def fill_log_shares(orders, parents, logs, halt):
-    """Let logs (s,) be the logarithms of the shares of orders (s, n), each of a network with parents (s, n)."""
-    orders, parents, logs = borrowed((orders, parents, logs))
-    n = orders.shape[1]
-    waiting, leads = np.empty(n, np.uint64), np.empty(n)
-    for s in range(orders.shape[0]):
-        if halt[0]:
-            return
-        for x in range(n):
-            waiting[x] = u64(1) << u64(x)
-        for k in range(n - 1, -1, -1):  # what waits for a variable, all of which are later
-            x = orders[s, k]
-            left = parents[s, x]
-            while left:
-                waiting[lowest(left)] |= waiting[x]
-                left &= left - u64(1)
-        placed, log = u64(0), 0.0
-        for k in range(n):
-            free = u64(0)
-            for x in range(n):
-                if not placed >> u64(x) & u64(1) and not parents[s, x] & ~placed:
-                    free |= u64(1) << u64(x)
-            for y in range(n):
-                leads[y] = 0.0
-            left = free
-            while left:
-                own = waiting[lowest(left)]
-                while own:
-                    leads[lowest(own)] += 1.0
-                    own &= own - u64(1)
-                left &= left - u64(1)
-            x = orders[s, k]
-            own, part = waiting[x], 0.0
-            while own:
-                part += 1.0 / leads[lowest(own)]
-                own &= own - u64(1)
-            log += np.log(part / (n - k))
-            placed |= u64(1) << u64(x)
-        logs[s] = log

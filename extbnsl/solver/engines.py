@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.events import Warned
+from extbnsl.core.figures import format_size
 from extbnsl.parents.exhaustive.state import Means
-from extbnsl.posteriors import orders
+from extbnsl.posteriors import networks, orders
 from extbnsl.posteriors.layered_samples import sample_in_layers
 from extbnsl.posteriors.layers import LayeredSum, Limits, nodes_in, sum_in_layers
 from extbnsl.posteriors.lists import charged
@@ -78,10 +80,11 @@ def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, seed: i
     """The engine for all networks with these families, by the prior of the scope; that of `begun`, if that is given.
 
     By orders all sets of variables where memory and disk have room for them, or else layers of those that matter. Each
-    network once: all sets of variables that can lie on cycles together, or where these are too many, networks drawn by
-    orders and weighted. Raises Stopped, and InputError where there is none.
+    network once: all sets of variables that can lie on cycles together, or where these are too many, or have no room
+    and nobody asks for a width, networks drawn by orders and weighted. Raises Stopped, and InputError where there is
+    none.
     """
-    if scope.prior != ORDER and can_be_summed(scores):
+    if scope.prior != ORDER and _sums_networks(scores, scope, means, begun):
         return Engine(
             scores,
             0.0,
@@ -93,6 +96,19 @@ def engine_for(scores: LocalScores, scope: PosteriorScope, means: Means, seed: i
         return Engine(drawn.scores, lost, drawn.states, lambda *asked: drawn.pairs(*asked)[1])
     count = max(LEAST_DRAWS, scope.sample)
     return Engine(drawn.scores, lost, partial(weigh_draws, drawn, means, seed, count), resampled)
+
+
+def _sums_networks(scores: LocalScores, scope: PosteriorScope, means: Means, begun: State | None) -> bool:
+    """Whether the weights of all networks are summed, and not estimated; tells the observer if for want of room."""
+    if isinstance(begun, WeightedDraws) or not can_be_summed(scores):
+        return False
+    needed = networks.most_bytes(scores)
+    asked = begun is not None or scope.within != PosteriorScope.within or scores.variables > MOST_IN_LAYERS
+    if asked or means.shelf.fits(needed):
+        return True
+    text = f"Sums over all networks take {format_size(needed)}, more than there is: these are estimates, from networks"
+    means.observer(Warned(f"{text} that are drawn. Give more memory, or say with --within how exact they must be."))
+    return False
 
 
 def _by_orders(
@@ -108,8 +124,10 @@ def _by_orders(
             lambda sums, seed, numbers: sample_orders(scores, sums, means, seed, numbers.start, len(numbers)),
         ), 0.0
     if n > MOST_IN_LAYERS:
+        summed = "orders are summed" if scope.prior == ORDER else "networks are drawn"
         raise InputError(
-            f"Sums over orders take at most {MOST_IN_LAYERS} variables, not {n:,}: leave some out, or take resamples."
+            f"By the prior '{scope.prior}' {summed} of at most {MOST_IN_LAYERS} variables, not {n:,}: leave some out, "
+            "or take resamples."
         )
     lost = CHARGED_SHARE * scope.within
     fewer = charged(scores, lost, means.workers)

@@ -26,7 +26,7 @@ def test_estimates_have_errors_and_no_bounds(estimated):
     assert "status not proved" in told
     assert f"log weight about {estimate['log_weight']:,.3f} nats (+- {estimate['standard_error']:.3f})" in told
     worth = f"worth {estimate['effective']:,.0f} equal ones; nothing is proved"
-    assert f"estimated from 131,072 networks drawn by orders and weighted, {worth}" in told
+    assert f"estimated from 16,384 networks drawn by orders and weighted, {worth}" in told
     assert "every probability within" not in told
     first = max(own["arcs"], key=lambda one: one["either"])
     figures = (first["either"], first["either_standard_error"], first["probability"], first["standard_error"])

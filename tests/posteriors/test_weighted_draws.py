@@ -6,21 +6,23 @@ from functools import partial
 
 import numpy as np
 import pytest
-from cases import shelf_of
+from cases import scores_of, shelf_of
 from naive import all_dags, members
 from patching import sized
 from summing import last, random_scores, sparse_scores, summed
 
 from extbnsl.core.codec import Misfit
 from extbnsl.core.events import ignore
+from extbnsl.kernels.random import random_words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.posteriors.features import standard_error
 from extbnsl.posteriors.layered_samples import sample_in_layers
 from extbnsl.posteriors.layers import LayeredSum, Limits, sum_in_layers
+from extbnsl.posteriors.networks import sum_over_networks
 from extbnsl.posteriors.order_samples import sample_orders
 from extbnsl.posteriors.orders import sum_over_orders
-from extbnsl.posteriors.weighted import OrderedNetworks, WeightedDraws, fill_log_shares, resampled, weigh_draws
+from extbnsl.posteriors.weighted import Annealing, OrderedNetworks, WeightedDraws, resampled, weigh_draws
 
 DRAWS = 40_000
 LIMITS = Limits(1e-6, 1 << 20)
@@ -60,10 +62,17 @@ def orders_along(dag):
 
 def shares_along(dag, orders):
     """q of each order, by the kernel."""
-    logs = np.zeros(len(orders))
-    parents = np.tile(np.array(dag, np.uint64), (len(orders), 1))
-    fill_log_shares(np.array(orders, np.int32), parents, logs, np.zeros(1, np.bool_))
+    scores = scores_of([[(own, 1.0)] for own in dag])
+    with sized({"SWEEPS": 1}):
+        _, logs = led(scores, np.array(orders, np.int32), np.zeros((len(orders), len(dag)), np.int32))
     return np.exp(logs)
+
+
+def led(scores, orders, rows, powers=None):
+    """To where pairs of an order and a network are led, and what they count."""
+    with Workers(1) as workers:
+        annealing = Annealing(scores, Means(workers, shelf_of(), ignore))
+        return annealing.led(orders, rows, random_words(9, len(orders)), powers)
 
 
 def share_by_hand(dag, order):
@@ -117,13 +126,57 @@ def test_estimates_are_near_the_sums(seed, engine):
     check(last(states_of(scores, engine=engine)), scores)
 
 
+def test_standard_errors_are_right_of_18_variables():
+    """About two of three probabilities are within one of what the sum over all networks says."""
+    scores = sparse_scores(18, spread=2.0)
+    with Workers(1) as workers:
+        exact = last(sum_over_networks(scores, Means(workers, shelf_of(), ignore)))
+    state = last(states_of(scores, 2000))
+    effective = 1.0 / (state.shares**2).sum()
+    assert effective > 200.0
+    own, squares, true = (np.concatenate(each) for each in (state.families, state.squares, exact.families))
+    unsure = (true > 0.02) & (true < 0.98)
+    off = np.abs(own - true)[unsure] / standard_error(own, squares, effective)[unsure]
+    assert off.size > 50
+    assert 0.55 < (off < 1.0).mean() < 0.8
+    assert (off < 2.0).mean() > 0.9
+    assert abs(state.log_weight - exact.log_weight) < 4.0 * effective**-0.5
+
+
 def test_without_weights_they_would_not_be():
     """The draws by themselves have the prior of orders."""
     scores = random_scores(np.random.default_rng(0), 4, 0.5)
-    state = last(states_of(scores))
+    with sized({"SWEEPS": 1}):
+        state = last(states_of(scores))
     _, families, _ = summed(scores, "uniform")
     plain = [np.bincount(state.rows[:, x], minlength=own.size) / DRAWS for x, own in enumerate(families)]
     assert max(np.abs(own - true).max() for own, true in zip(plain, families, strict=True)) > 0.05
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_leave_the_distribution_as_it_is(power, seed):
+    """However many there are: each pair of an order and a network is as likely as before, by a power of its share."""
+    scores = random_scores(np.random.default_rng(seed), 3 + seed % 2, [0.5, 1.0, 1.0, 2.0][seed], alone=seed % 2)
+    row_of = [{int(varset[0]): row for row, varset in enumerate(parents)} for parents in scores.parents]
+    weights = {
+        (*order, *(row_of[x][v] for x, v in enumerate(dag))): share * share_by_hand(dag, order) ** power
+        for dag, share in summed(scores, "uniform")[2].items()
+        for order in orders_along(dag)
+    }
+    chances = np.array(list(weights.values())) / sum(weights.values())
+    pairs = np.array(list(weights), np.int32)[np.random.default_rng(seed).choice(chances.size, DRAWS, p=chances)]
+    orders, rows = np.split(pairs.copy(), 2, axis=1)
+    rows, _ = led(scores, orders, rows, np.full(4, power))
+    assert ((orders != pairs[:, : orders.shape[1]]).any(axis=1).mean()) > 0.1
+    assert ((rows != pairs[:, orders.shape[1] :]).any(axis=1).mean()) > 0.1
+    number_of = {pair: number for number, pair in enumerate(weights)}
+    after = np.bincount([number_of[tuple(pair)] for pair in np.hstack([orders, rows]).tolist()], None, chances.size)
+    likely = chances * DRAWS > 20.0
+    off = (after - chances * DRAWS)[likely] / np.sqrt(chances * (1.0 - chances) * DRAWS)[likely]
+    assert off.size > 20
+    assert np.abs(off).max() < 5.0
+    assert np.square(off).mean() < 1.0 + 5.0 * math.sqrt(2.0 / off.size)
 
 
 def same(one, other):

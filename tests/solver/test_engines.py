@@ -6,19 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from asking import posterior_over_all
-from cases import random_dataset
+from cases import random_dataset, shelf_of
 from patching import COMMIT_ALWAYS
+from summing import sparse_scores
 
 from extbnsl.core.claims import NOT_PROVED, OPTIMAL, TIME_LIMIT
-from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.core.events import StageAdvanced
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.events import StageAdvanced, Warned, ignore
 from extbnsl.files.manifest import read_manifest, write_manifest
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.state import Means
 from extbnsl.posteriors.layers import LayeredSum
 from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.posteriors.weighted import WeightedDraws
+from extbnsl.scores.local import local_scores
+from extbnsl.solver.engines import engine_for
 from extbnsl.solver.place import Place
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.posterior import check_posterior
@@ -202,3 +206,29 @@ def test_draws_go_on_where_they_were_stopped(dataset, sizes, tmp_path, sums):
         place = Place(folder, resume=read_manifest(folder))
         assert outcome(posterior_over_all(dataset, scope, budgets=ONE, place=place)) == whole
     assert answers == {False, True}
+
+
+def test_without_room_for_sums_over_networks_they_are_drawn_unless_a_width_is_asked_for():
+    told = []
+    with Workers(1) as workers:
+        means = Means(workers, shelf_of(10_000), told.append)
+        engine = engine_for(sparse_scores(9), PosteriorScope(), means, 1, None)
+        assert isinstance(next(engine.states(None)), WeightedDraws)
+        assert [type(event) for event in told] == [Warned]
+        assert "more than there is: these are estimates" in told[0].message
+        exact = engine_for(sparse_scores(9), PosteriorScope(within=1e-4), means, 1, None)
+        with pytest.raises(BudgetError, match="give more memory"):
+            next(exact.states(None))
+
+
+@pytest.mark.parametrize(("prior", "told"), [("order", "orders are summed"), ("uniform", "networks are drawn")])
+def test_more_than_64_variables_are_refused_in_the_words_of_the_prior(prior, told):
+    own = [np.array([[0, 0], np.eye(1, 2, x // 64)[0] * 2.0 ** (x % 64)], np.uint64) for x in range(65)]
+    ring = local_scores(
+        [f"v{x}" for x in range(65)], [(one, np.array([0.0, 1.0])) for one in own[1:] + own[:1]], "file"
+    )
+    with (
+        Workers(1) as workers,
+        pytest.raises(InputError, match=f"prior '{prior}' {told} of at most 64 variables, not 65"),
+    ):
+        engine_for(ring, PosteriorScope(prior), Means(workers, shelf_of(), ignore), 1, None)
