@@ -50,6 +50,7 @@ STEP_NATS = 2.0  # of a multiplier, in the first step
 MEAN_KEPT, SQUARE_KEPT = 0.9, 0.99  # of what slopes, and their squares, have been on average, in a step
 MOST_SECONDS = 2.0  # about so long it may take
 MOST_COUNTED = 1 << 24  # families and clusters for which it is known whether the one counts for the other
+TOGETHER = 1 << 12  # clusters whose members are told apart together
 ENTRY_BYTES = 16
 ENTRY_SECONDS, FAMILY_SECONDS, CHILD_SECONDS = 4e-9, 5e-8, 2e-4  # of a step: for each of these, and so on
 ROUNDING = 2.0**-40  # of a logarithm, of what it is made of
@@ -150,9 +151,11 @@ def _clusters(
     across = ~np.any([~(clusters & ~pack(group, n)).any(axis=1) for group in groups], axis=0)
     clusters, multipliers = clusters[across], multipliers[across]
     order = np.argsort(-multipliers, kind="stable")
-    sizes = [own.size for own in scores.costs]
-    members = np.unpackbits(clusters.astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
-    counted = (members @ np.array(sizes, np.int64))[order].cumsum()
+    sizes, counts = np.array([own.size for own in scores.costs], np.float64), np.zeros(len(clusters))
+    for lo, hi in chunks(len(clusters), TOGETHER):
+        members = np.unpackbits(clusters[lo:hi].astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
+        counts[lo:hi] = members.astype(np.float64) @ sizes  # products of whole numbers are slow
+    counted = counts[order].cumsum()
     order = order[: np.searchsorted(counted, min(MOST_COUNTED, means.shelf.memory // ENTRY_BYTES), side="right")]
     return clusters[order], multipliers[order]
 
