@@ -10,13 +10,19 @@ state of P and the child are added up, many counters a word. A child y below P i
 smallest set that contains it, and what all variables leave of the child, cost less than the best set so far; the misfit
 of P + y is added up cell by cell until it is too much.
 
-Of numbers. A set D besides P takes b' S^-1 b of what P leaves of the child's variance, v, where S is what P leaves of
-the covariances of D and b of those with the child. No eigenvalue of S is below one of the correlations of P + D, since
-its inverse is part of their inverse; so with e at most the least eigenvalue of the correlations of any |P| + |D|
-candidates, D takes at most |b|^2 / e. By Gershgorin's circles the eigenvalues of k columns are at least 1 less the sum
-of the k - 1 largest correlations of one of them, and none is below the least eigenvalue of all candidates. So for each
-size of D the largest squares tell what it takes at most, and no set leaves less than all candidates do. (Furnival and
-Wilson 1974, Technometrics 16, bound by all candidates that are left; where they are many that says little.)
+Of numbers. S are the correlations of the candidates, b those with the child, v is its variance, and d > 0 is such that
+S - diag(d) has no negative eigenvalue. Coefficients B leave v - 2 b'B + B'SB. For any w that is no less than
+
+    v - w'(S - diag(d)) w + sum of (d_i B_i^2 - 2 c_i B_i),   c = b - (S - diag(d)) w,
+
+since (B - w)'(S - diag(d))(B - w) is not negative. So no set leaves less than v - w'(S - diag(d)) w without c_i^2 / d_i
+of each of its members: a sum. Of the sets of each size that have the members of a node, the largest squares of the
+others tell what they leave at least, and so which candidates are in no set that costs less than the best so far. Any w
+is safe. A good one are the coefficients of the perspective relaxation (Frangioni and Gentile 2006, Mathematical
+Programming 106; of regressions: Dong, Chen and Linderoth 2015, arXiv 1510.06083), in which a member has a price by
+its share of the variance. Each price has the best bound for one number of members: so it is raised or lowered a little
+after each node, towards the number of which the bound says least. (Bounds by all candidates that are left, Furnival and
+Wilson 1974, Technometrics 16, say little where these are many; those by eigenvalues little where they are correlated.)
 """
 
 import math
@@ -35,7 +41,10 @@ from extbnsl.scores.determinants import LEAST
 TIE = 1e-9  # of a cost, and nats: less is no difference
 PER_WORD = 4  # counters
 DEEPEST = 48  # parents that a set of states can have: 2^48 joint states cost more than anything
-ROUNDING = 1e-9  # by which an eigenvalue may be off
+ROUNDING = 2.0**-50  # of a sum of products of correlations and weights, per candidate
+SWEEPS = 2  # of coordinate descent for a node: they go on where the node before ended
+STEP = 1.05  # by which the price of a member in the relaxation changes
+FREE, IN, OUT = 0, 1, 2  # where candidates of a node are: in some sets, in all, in none
 
 
 class Choice(NamedTuple):
@@ -289,17 +298,35 @@ def search_rows(most, rows, counts, best, halt):
 class Numbers(NamedTuple):
     """What sets of m candidates are judged from.
 
-    matrix (m + 1, m + 1) float64: the correlations, those with the child last; eigenvalues (m + 1,) float64: at most
-    the least eigenvalue of any so many candidates; half: N / 2; price: of a parent; shift: what is added to half ln v;
-    floor: ln v is at least this.
+    matrix (m + 1, m + 1) float64: the correlations, those with the child last; shares (m,) float64: d; half: N / 2;
+    price: of a parent; shift: what is added to half ln v; floor: ln v is at least this.
     """
 
     matrix: NDArray[np.float64]
-    eigenvalues: NDArray[np.float64]
+    shares: NDArray[np.float64]
     half: float
     price: float
     shift: float
     floor: float
+
+
+class Tangent(NamedTuple):
+    """Where the bound of a node is taken, of m candidates: weights (m,): w; rest (m,): c; taken (m,): c^2 / d, at least
+    where w is new; level (1,): what a member costs where w is the best, as a multiple of its price."""
+
+    weights: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    taken: NDArray[np.float64]
+    level: NDArray[np.float64]
+
+
+class Regression(NamedTuple):
+    """What each of the first members adds: triangle (most, most) of their correlations; along (most,): what each has in
+    common with the child besides those before it; left (most + 1,): what is left of the child then."""
+
+    triangle: NDArray[np.float64]
+    along: NDArray[np.float64]
+    left: NDArray[np.float64]
 
 
 def _of_numbers(
@@ -311,7 +338,7 @@ def _of_numbers(
     matrix = np.ascontiguousarray(table.matrix[np.ix_(members, members)])
     numbers = Numbers(
         matrix=matrix,
-        eigenvalues=_eigenvalues(matrix[:-1, :-1]),
+        shares=_shares(matrix[:-1, :-1]),
         half=table.half,
         price=problem.step,
         shift=problem.parameter - float(table.least[x]),
@@ -323,106 +350,184 @@ def _of_numbers(
     return chosen, best
 
 
-def _eigenvalues(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At most the least eigenvalue of any k of m columns with these correlations, for k = 0 to m. O(m^3)."""
-    m = len(matrix)
-    if m == 0:
-        return np.ones(1)
-    least = max(float(np.linalg.eigvalsh(matrix)[0]) - ROUNDING, LEAST)
-    others = -np.sort(-np.abs(matrix - np.diag(np.diag(matrix))), axis=1)
-    circles = 1.0 - np.concatenate(([0.0, 0.0], np.cumsum(others, axis=1).max(axis=0)[: m - 1])) - ROUNDING
-    return np.maximum(least, circles)
+def _shares(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """d of columns with these correlations (m, m), a little less for rounding. O(m^3).
+
+    With H their inverse and v one over its diagonal, S - t diag(v) has no negative eigenvalue if H, scaled to a
+    diagonal of ones, has none above 1 / t.
+    """
+    inverse = np.linalg.inv(matrix)
+    left = 1.0 / np.diag(inverse)
+    scaled = inverse * np.sqrt(np.outer(left, left))
+    most = float(np.linalg.eigvalsh(scaled)[-1]) if len(matrix) else 1.0
+    return left / (most + len(matrix) ** 2 * ROUNDING / float(left.min(initial=1.0)))
 
 
 @inner
-def _bound(size, v, squares, count, numbers, most):
-    """What a set of so many parents, which leave v, with one to `most` more costs at least, by the squares of what the
-    `count` others have in common with the child, the largest first."""
-    taken, least = 0.0, np.inf
-    for k in range(1, min(count, most - size) + 1):
-        taken += squares[k - 1]
-        left = v - taken / numbers.eigenvalues[min(size + k, numbers.eigenvalues.size - 1)]
-        log = numbers.floor if left <= 0.0 else max(numbers.floor, math.log(left))
-        least = min(least, numbers.half * log + numbers.price * (size + k))
-        if numbers.half * numbers.floor + numbers.price * (size + k) >= least:
+def _descend(where, level, numbers, tangent):
+    """w, nearer to the coefficients of the perspective relaxation where each member costs `level`, by coordinate
+    descent; c with it."""
+    weights, rest = tangent.weights, tangent.rest
+    m = weights.size
+    for _ in range(SWEEPS):
+        for y in range(m):
+            own, share, new = numbers.matrix[y, y], numbers.shares[y], 0.0
+            along = rest[y] + (own - share) * weights[y]
+            if where[y] == IN:
+                new = along / own
+            elif where[y] == FREE:
+                more = abs(along) - math.sqrt(share * level)
+                if more > (own - share) * math.sqrt(level / share):
+                    new = along / own
+                elif more > 0.0:
+                    new = math.copysign(more / (own - share), along)
+            change = new - weights[y]
+            if change != 0.0:
+                weights[y] = new
+                row = numbers.matrix[y]
+                for z in range(m):
+                    rest[z] -= change * row[z]
+                rest[y] += change * share
+
+
+@inner
+def _settle(where, numbers, tangent):
+    """c and c^2 / d at w; returns what the members leave without what others take, a little less for rounding."""
+    weights, rest, taken = tangent.weights, tangent.rest, tangent.taken
+    m, size = weights.size, 1.0
+    rest[:] = numbers.matrix[m, :m]
+    for y in range(m):
+        if weights[y] != 0.0:
+            size += abs(weights[y])
+            row = numbers.matrix[y]
+            for z in range(m):
+                rest[z] -= weights[y] * row[z]
+            rest[y] += weights[y] * numbers.shares[y]
+    off = m * ROUNDING * size
+    left = numbers.matrix[m, m] - off * size
+    for y in range(m):
+        taken[y] = (abs(rest[y]) + off) ** 2 / numbers.shares[y]
+        left -= weights[y] * (numbers.matrix[m, y] - rest[y])
+        if where[y] == IN:
+            left -= taken[y]
+    return left
+
+
+@inner
+def _spare(left, size, most, where, numbers, tangent, limit):
+    """What a candidate may take so that no set of at most `most` with it costs less than the limit; infinity if no set
+    at all does but perhaps the members; and how many more members the bound says least of."""
+    free = np.sort(-tangent.taken[where == FREE])
+    spare, some, least, worst = np.inf, False, np.inf, 0
+    for k in range(min(free.size, most - size)):
+        log = (limit - numbers.shift - numbers.price * (size + k + 1)) / numbers.half
+        if log <= numbers.floor:
             break
-    return least + numbers.shift
+        need = math.exp(log)
+        spare = min(spare, left - need)
+        left += free[k]
+        some = some or left < need
+        if left / need < least:
+            least, worst = left / need, k + 1
+    return (spare if some else np.inf), worst
 
 
 @inner
-def _condition(y, size, numbers, rows, before, into):
-    """into = what the parents and y leave of the covariances with the child and of all variances, (2, m + 1); the row
-    of y joins the triangle. before: without y."""
-    n = numbers.matrix.shape[0]
-    row = rows[size]
-    for z in range(n):
-        row[z] = numbers.matrix[y, z]
+def _bound(size, most, where, numbers, tangent, limit):
+    """`_spare` of a node with so many members, w being made better before, and the level for the next one."""
+    more = limit - numbers.shift - numbers.price * size
+    level = tangent.level[0] * numbers.price / numbers.half * math.exp(max(numbers.floor, more / numbers.half))
+    _descend(where, level, numbers, tangent)
+    left = _settle(where, numbers, tangent)
+    spare, worst = _spare(left, size, most, where, numbers, tangent, limit)
+    count = 0.0  # members of the relaxation, in parts
+    for y in range(where.size):
+        if where[y] == FREE:
+            count += min(1.0, abs(tangent.weights[y]) * math.sqrt(numbers.shares[y] / level))
+    if abs(worst - count) > 0.5:
+        tangent.level[0] *= STEP if worst < count else 1.0 / STEP
+    return spare
+
+
+@inner
+def _leave_out(spare, where, tangent, gone, count):
+    """Let no candidate that takes no more than `spare` be in a set of a node: they join the `count` in `gone`. Returns
+    how many are there, and which of the others weighs most, or -1."""
+    found = -1
+    for y in range(where.size):
+        if where[y] != FREE:
+            continue
+        if tangent.taken[y] <= spare:
+            where[y] = OUT
+            gone[count] = y
+            count += 1
+        elif found < 0 or abs(tangent.weights[y]) > abs(tangent.weights[found]):
+            found = y
+    return count, found
+
+
+@inner
+def _join(y, size, members, numbers, regression):
+    """Candidate y joins so many members."""
+    triangle, along = regression.triangle, regression.along
+    own, common = numbers.matrix[y, y], numbers.matrix[y, numbers.shares.size]
     for j in range(size):
-        share = rows[j, y]
-        for z in range(n):
-            row[z] -= share * rows[j, z]
-    scale = 1.0 / math.sqrt(max(before[1, y], LEAST))
-    for z in range(n):
-        row[z] *= scale
-    along = row[n - 1]
-    for z in range(n):
-        into[0, z] = before[0, z] - along * row[z]
-        into[1, z] = before[1, z] - row[z] * row[z]
+        part = numbers.matrix[y, members[j]]
+        for k in range(j):
+            part -= triangle[size, k] * triangle[j, k]
+        part /= triangle[j, j]
+        triangle[size, j] = part
+        own -= part * part
+        common -= part * along[j]
+    members[size] = y
+    triangle[size, size] = math.sqrt(max(own, LEAST))
+    along[size] = common / triangle[size, size]
+    regression.left[size + 1] = regression.left[size] - along[size] * along[size]
+
+
+@inner
+def _take_back(count, before, gone, where):
+    """Let all but the first `before` that were left out be free again; returns how many are left out now."""
+    for k in range(before, count):
+        where[gone[k]] = FREE
+    return before
 
 
 @njit
 def search_numbers(most, numbers, best, halt):
     """The best set of at most so many candidates; `best` has the empty one. Ends early when halt[0] is set.
 
-    Below a node come its candidates with the most in common with the child first; one that was passed over is in no set
-    of what follows.
+    A branch has the candidate that weighs most as a member, the next one does without it.
     """
     numbers, best, halt = borrowed((numbers, best, halt))
-    n = numbers.matrix.shape[0]
-    m = n - 1
-    lefts, rows = np.zeros((most + 1, 2, n)), np.zeros((most + 1, n))
-    order, squares = np.zeros((most + 1, m), np.int64), np.zeros((most + 1, m))
-    count, cursor, members = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
-    for z in range(n):
-        lefts[0, 0, z] = numbers.matrix[m, z]
-        lefts[0, 1, z] = numbers.matrix[z, z]
-    for z in range(m):
-        order[0, z] = z
-    count[0] = m
-    depth, fresh = 0, True
-    while depth >= 0 and not halt[0]:
-        left = lefts[depth]
-        if fresh:
-            values = np.empty(count[depth])
-            for k in range(count[depth]):
-                values[k] = -(left[0, order[depth, k]] ** 2)
-            by = np.argsort(values, kind="mergesort")
-            sorted_ = order[depth, : count[depth]][by]
-            for k in range(count[depth]):
-                order[depth, k] = sorted_[k]
-                squares[depth, k] = -values[by[k]]
-            cursor[depth] = 0
-            fresh = False
-        at = cursor[depth]
-        tie = TIE * (1.0 + abs(best.cost[0]))
-        if at >= count[depth] or depth >= most:
-            depth -= 1
-            continue
-        bound = _bound(depth, max(left[1, m], LEAST), squares[depth, at:], count[depth] - at, numbers, most)
-        if bound >= best.cost[0] - tie:
-            depth -= 1
-            continue
-        y = order[depth, at]
-        cursor[depth] += 1
-        members[depth] = y
-        best.counted[0] += 1
-        _condition(y, depth, numbers, rows, left, lefts[depth + 1])
-        v = max(lefts[depth + 1, 1, m], LEAST)
-        cost = numbers.half * max(numbers.floor, math.log(v)) + numbers.price * (depth + 1) + numbers.shift
-        _offer(cost, members, depth + 1, best)
-        if depth + 1 < most:
-            count[depth + 1] = count[depth] - at - 1
-            for k in range(count[depth + 1]):
-                order[depth + 1, k] = order[depth, at + 1 + k]
+    m = numbers.shares.size
+    tangent = Tangent(np.zeros(m), numbers.matrix[m, :m].copy(), np.zeros(m), np.ones(1))
+    regression = Regression(np.zeros((most, most)), np.zeros(most), np.full(most + 1, numbers.matrix[m, m]))
+    where, gone, members = np.full(m, FREE), np.zeros(m, np.int64), np.zeros(most, np.int64)
+    branch, before = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    depth, size, count = 0, 0, 0
+    while not halt[0]:
+        y = -1
+        if size < most:
+            best.counted[0] += 1
+            limit = best.cost[0] - TIE * (1.0 + abs(best.cost[0]))
+            spare = _bound(size, most, where, numbers, tangent, limit)
+            count, y = _leave_out(spare, where, tangent, gone, count)
+        if y >= 0:
+            branch[depth], before[depth] = y, count
             depth += 1
-            fresh = True
+            where[y] = IN
+            _join(y, size, members, numbers, regression)
+            size += 1
+            log = math.log(max(regression.left[size], LEAST))
+            _offer(numbers.half * max(numbers.floor, log) + numbers.price * size + numbers.shift, members, size, best)
+            continue
+        while depth > 0 and where[branch[depth - 1]] == OUT:
+            depth -= 1
+            where[branch[depth]] = FREE
+            count = _take_back(count, before[depth], gone, where)
+        if depth == 0:
+            break
+        where[branch[depth - 1]] = OUT
+        size -= 1
+        count = _take_back(count, before[depth - 1], gone, where)
