@@ -16,10 +16,13 @@ from cases import from_dataframe, random_series
 
 import extbnsl
 from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.data import Dataset
+from extbnsl.data import Dataset, measured
+from extbnsl.data.given import given
 from extbnsl.data.resampling import resampling_of
+from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.alone import cheapest_family
 from extbnsl.parents.exhaustive.source import source_of
@@ -230,6 +233,26 @@ def test_a_child_alone_gets_its_cheapest_family(seed, most, score):
         assert source.shifted(child, float(costs[0])) <= best + 1e-6
         assert not varsets[-1].any()
         assert counted > 0
+
+
+@pytest.mark.parametrize("most", [None, 4])
+@pytest.mark.parametrize("penalty", [None, 0.4])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_number_alone_gets_its_cheapest_family_of_columns_that_nearly_tell_each_other(seed, penalty, most):
+    """Columns that change slowly, and one that is the sum of two others but for a little."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(70, 5)).cumsum(axis=0)
+    values[:, 4] = values[:, 0] + values[:, 1] + 10.0 ** -rng.integers(0, 4) * rng.normal(size=70)
+    columns = {"t": range(70)} | {f"x{v}": values[:, v] for v in range(5)}
+    data = given(columns).made(measured, DataOptions(time_column="t", lags=2, instant=False))
+    source, problem, group = problem_of(data, Claim("gaussian-bic", most, penalty=penalty))
+    sets = [s for k in range((most or 10) + 1) for s in itertools.combinations(range(5, 15), k)]
+    varsets = np.stack([pack(own, 15) for own in sets])
+    for x in np.flatnonzero(np.isin(source.order, group.children)).tolist():
+        (found, costs), _ = cheapest_family(x, problem, np.zeros(1, np.uint8))
+        of_all = source.columns[0].costs(int(source.order[x]), varsets, source.price)
+        assert source.cost(int(source.order[x]), unpack(found[0])) == pytest.approx(of_all.min(), abs=1e-6)
+        assert source.shifted(int(source.order[x]), float(costs[0])) <= of_all.min() + 1e-6
 
 
 def test_ties_are_the_smallest_set():
