@@ -319,7 +319,7 @@ BENCHMARKS = (
     of_run(
         "parents.exhaustive.alone.search_numbers",
         alone,
-        "set",
+        "node",
         lambda a, _: int(a[2].counted[0]),
         partial(_alone, numbers=True),
     ),

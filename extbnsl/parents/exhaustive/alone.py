@@ -43,7 +43,7 @@ PER_WORD = 4  # counters
 DEEPEST = 48  # parents that a set of states can have: 2^48 joint states cost more than anything
 ROUNDING = 2.0**-50  # of a sum of products of correlations and weights, per candidate
 SWEEPS = 2  # of coordinate descent for a node: they go on where the node before ended
-STEP = 1.05  # by which the price of a member in the relaxation changes
+STEP = 1.02  # by which the price of a member in the relaxation changes
 FREE, IN, OUT = 0, 1, 2  # where candidates of a node are: in some sets, in all, in none
 
 
