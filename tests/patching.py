@@ -144,6 +144,7 @@ HOMES = {
     "SILENCE_SECONDS": "run.progress",
     "SLABS": "posteriors.orders",
     "SLAB_POSITIONS": "posteriors.orders",
+    "SOON": "solver.em",
     "START_SECONDS": "machine.spreading",
     "STOP_SECONDS": "proof.commits",
     "TASKS_PER_THREAD": "search.layers",

@@ -42,6 +42,7 @@ from extbnsl.solver.solving import solved
 MOST_ROUNDS = 100
 FEW_STEPS, MOST_STEPS = 2, 200  # of the parameters of a new network, and of one that stays
 SETTLED = 1e-4  # nats: the parameters are fitted when a step gains less
+SOON = 1.0  # seconds after a stop, in which a first network may still be told
 FIRST_PARENTS = 2  # of the network to begin with, unless the knowledge requires more
 
 
@@ -115,8 +116,8 @@ class _Rounds:
 
     def _begin(self) -> None:
         """Find the network to begin with: the best one by node averages in which no variable has more parents than two,
-        or than the knowledge requires. Stopped if there is no time for it; then the best so far is taken, and not kept:
-        a resume begins again."""
+        or than the knowledge requires. Stopped if there is no time for it; then the best so far is taken, if what it
+        costs is known soon, and not kept: a resume begins again."""
         data, claim = self.expected.data, self.claim
         required = [sum(child == name for _, child in claim.knowledge.required) for name in data.names]
         most = max([FIRST_PARENTS, *required])
@@ -129,12 +130,17 @@ class _Rounds:
                     raise Stopped(found.status)
                 round = self._fitted(0, HEURISTIC, None, model)
             except Stopped:
-                misfit = self.expected.step(model, never_checked)[0]
+                misfit = self.expected.step(model, self.soon)[0]
                 cost = misfit + penalty_of(model.network, data, claim)
-                self.taken.done.append((Round(0, HEURISTIC, None, cost, 0, model.network), model))
+                self.taken.tell(Round(0, HEURISTIC, None, cost, 0, model.network), model)
                 raise
             summary.append(f"to begin with, cost {format_cost(round[0].cost)}, {_arcs(found.network)}")
         self.taken.add(*round)
+
+    def soon(self) -> None:
+        """For what is done after a stop and of no use to a resume: BudgetError once it takes more than SOON."""
+        if self.context.workers.left_of(SOON) == 0.0:
+            raise BudgetError("EM was stopped before it had a first network; give it more time.")
 
     def _told_round(self) -> float | None:
         """`_round`, that tells of completed data which cannot be solved, such as a column that never varies any more,
@@ -222,7 +228,7 @@ def _concluded(rounds: _Rounds, status: str, excess: float | None) -> Result:
     if status != HEURISTIC:
         commits.last_commit(status)  # what it takes on disk is part of the result
     round, model = rounds.taken.done[-1]
-    completed = expected.completed(model, never_checked)
+    completed = expected.completed(model, never_checked if rounds.taken.kept else rounds.soon)
     of_outputs = warnings_of_outputs(round.network, completed)
     for message in of_outputs:
         run.context.observer(Warned(message))

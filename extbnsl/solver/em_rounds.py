@@ -22,11 +22,15 @@ from extbnsl.solver.place import Place
 
 class Taken:
     """The rounds that are done, with the model of each, and the journal that gets each further one, if there is a run
-    directory."""
+    directory.
+
+    kept: whether the last one is to be gone on from.
+    """
 
     def __init__(self, done: list[tuple[Round, Model]], journal: Journal | None) -> None:
         self.done = done
         self._journal = journal
+        self.kept = True
 
     @property
     def last(self) -> Model:
@@ -37,6 +41,11 @@ class Taken:
     def cost(self) -> float:
         """What is observed costs by it, in nats."""
         return self.done[-1][0].cost
+
+    def tell(self, round: Round, model: Model) -> None:
+        """Have a first one that ends a run; a resume begins again."""
+        self.done.append((round, model))
+        self.kept = False
 
     def add(self, round: Round, model: Model) -> None:
         """Add one, on disk when this returns; Stopped when the disk is full."""

@@ -16,6 +16,7 @@ from cases import dataset_of, numbers_of
 from disk import Killed, killed_at_line
 from knowing import admitted, random_knowledge
 from latent import latent
+from patching import sized
 
 import extbnsl
 from extbnsl.cli import main
@@ -36,7 +37,7 @@ from extbnsl.networks.parameters import fit
 from extbnsl.results.facts import claim_told
 from extbnsl.scores.known import parameter_price
 from extbnsl.solver import em
-from extbnsl.solver.em_rounds import completed_in
+from extbnsl.solver.em_rounds import Taken, completed_in
 from extbnsl.solver.methods import Resamples
 from extbnsl.solver.place import Place
 
@@ -243,6 +244,46 @@ def test_a_stop_at_any_moment_leaves_a_network_and_is_gone_on_from(tmp_path, kin
         assert math.isfinite(stopped.cost)
         result = ask(place=Place(folder, resume=read_manifest(folder)))
         assert told(result) == told(expected)
+
+
+def stopped_within(monkeypatch, owner, name):
+    """A stop signal that comes when a method is first called."""
+    called, original = list[str](), getattr(owner, name)
+
+    def calling(*given):
+        called.append(name)
+        return original(*given)
+
+    monkeypatch.setattr(owner, name, calling)
+    return lambda: INTERRUPTED if called else None
+
+
+@KINDS
+@pytest.mark.parametrize("within", [None, "_solved", "_fitted"])
+def test_a_stop_before_the_first_network_ends_the_run_and_is_gone_on_from(tmp_path, kind, within, monkeypatch):
+    """What has no network costs nobody a whole step after a stop."""
+    ask = partial(solve, CASES[kind](1, 5), CLAIMS[kind], budgets=BUDGETS)
+    expected = ask()
+    with monkeypatch.context() as patch, sized(SOON=1e-9):
+        stop = (lambda: INTERRUPTED) if within is None else stopped_within(patch, em._Rounds, within)
+        with pytest.raises(BudgetError, match=r"^EM was stopped before it had a first network; give it more time\.$"):
+            ask(place=Place(tmp_path), stop=stop)
+    assert not models(tmp_path)
+    assert told(ask(place=Place(tmp_path, resume=read_manifest(tmp_path)))) == told(expected)
+
+
+@KINDS
+def test_a_first_network_that_is_not_kept_is_not_waited_for_when_the_data_are_completed(kind, monkeypatch, sizes):
+    original = Taken.tell
+
+    def telling(taken, *round):
+        sizes(SOON=1e-9)
+        original(taken, *round)
+
+    sizes(SOON=math.inf)
+    monkeypatch.setattr(Taken, "tell", telling)
+    with pytest.raises(BudgetError, match="before it had a first network"):
+        solve(CASES[kind](1, 5), CLAIMS[kind], budgets=BUDGETS, stop=lambda: INTERRUPTED)
 
 
 def test_the_time_limit_binds_for_all_rounds():
