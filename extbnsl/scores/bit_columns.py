@@ -21,7 +21,8 @@ ENTRIES_OF_WORD = 16  # of a word, on average, if there are many: else a node ha
 WORDS_AT_LEAST = 1024  # that a node may have whatever its entries
 WORDS_OF_PARTS = 4  # words of parts for each word that there is room for
 WORDS_OF_COLUMNS = 1 << 23  # words of all columns together
-SEVERAL, ONES = range(2)  # of `counts`
+AT_ONCE = 12  # variables whose columns are made together, at least
+SEVERAL, ONES, TURNS = range(3)  # of `counts`
 
 
 class Columns(NamedTuple):
@@ -49,12 +50,17 @@ class Parts(NamedTuple):
     """The parts of a node's cells by the states of a variable, or by none.
 
     split (2,) int64: the node and the variable, -1 for none; name (1,) int64: a number that no other parts had; counts
-    (2,) int64: how many parts have several records, and how many one. begin (p + 1,) uint64: where the words of those
-    that have several begin; word (l,) int64: the place of each, digit, mask (l,) uint64: its digit, and which entries
-    are in the part; records (p,) uint64.
+    (3,) int64: how many parts have several records, how many one, and how many turns there are. word (l,) int64: the
+    place of each word of those that have several, digit, mask (l,) uint64: its digit, and which entries are in the
+    part; records (p,) uint64.
+
+    Where parts have few words each, those that have most come first, and their words in turns: the first one of each,
+    the second one of each that has two, and so on, from begin[t] on (p + 1,) uint64. So many parts are counted at once.
+    Else there are no turns, and the words of a part stand together from begin[p] on.
 
     made (n,) int64: for which parts the columns of a variable were made; bits (c, l) uint64: these, but of first
-    states; states (c, p) uint64: the records that they have. met (p,), rest (r + 1, p) uint64: scratch.
+    states; states (c, p) uint64: the records that they have. met (p,), rest (r + 1, p), own (3, l), turn (p + 1,)
+    uint64: scratch.
     """
 
     split: NDArray[np.int64]
@@ -70,6 +76,8 @@ class Parts(NamedTuple):
     states: NDArray[np.uint64]
     met: NDArray[np.uint64]
     rest: NDArray[np.uint64]
+    own: NDArray[np.uint64]
+    turn: NDArray[np.uint64]
 
 
 def columns_of(arities: NDArray[np.int64], entries: int) -> Columns:
@@ -95,7 +103,7 @@ def parts_of(arities: NDArray[np.int64], entries: int) -> Parts:
     return Parts(
         split=np.zeros(2, np.int64),
         name=np.zeros(1, np.int64),
-        counts=np.zeros(2, np.int64),
+        counts=np.zeros(3, np.int64),
         begin=np.zeros(words + 1, np.uint64),
         word=np.empty(words, np.uint64),
         digit=np.empty(words, np.uint64),
@@ -106,6 +114,8 @@ def parts_of(arities: NDArray[np.int64], entries: int) -> Parts:
         states=np.empty((columns, words), np.uint64),
         met=np.empty(words, np.uint64),
         rest=np.empty((int(arities[-1]) + 1, words), np.uint64),
+        own=np.empty((3, words), np.uint64),
+        turn=np.zeros(words + 1, np.uint64),
     )
 
 
@@ -166,6 +176,45 @@ def _make_column(v, top, table, nodes, columns):
     columns.made[v] = columns.node[0]
 
 
+@inner
+def _transpose(block):
+    """Bit i of word b = bit b of word i, of 64 words (Warren 2012, Hacker's Delight, 7-3)."""
+    mask, j = u64(0xFFFFFFFF), 32
+    while j:
+        for base in range(0, 64, 2 * j):
+            for k in range(u64(base), u64(base + j)):
+                differs = ((block[k] >> u64(j)) ^ block[k + u64(j)]) & mask
+                block[k] ^= differs << u64(j)
+                block[k + u64(j)] ^= differs
+        j >>= 1
+        mask ^= mask << u64(j)
+
+
+@inner
+def _make_all_columns(most, top, table, nodes, columns):
+    """Make the columns of the states of all variables up to this one, from their patterns: 64 bits of 64 entries at
+    once, in the time of some variables one by one."""
+    bits, row, patterns, below = columns.bits, nodes.row[top], table.patterns, table.pattern_bits
+    column, first, end, block = columns.column, columns.first, columns.end, np.empty(64, np.uint64)
+    for w in range(columns.node[1]):
+        if w and first[w] == first[w - 1]:
+            for c in range(column[most + 1]):
+                bits[c, w] = bits[c, w - 1]
+            continue
+        lo, entries = u64(first[w]), u64(end[w]) - u64(first[w])
+        for i in range(entries):
+            block[i] = patterns[row[lo + i]]
+        block[entries:] = 0
+        _transpose(block)
+        for v in range(most + 1):
+            for s in range(table.arities[v]):
+                having = ~u64(0)
+                for b in range(below[v], below[v + 1]):
+                    having &= block[b] if (s >> (b - below[v])) & 1 else ~block[b]
+                bits[column[v] + s, w] = having
+    columns.made[: most + 1] = columns.node[0]
+
+
 @inlined
 def words_of(top, nodes, columns):
     """How many words the columns of a node have, -1 if that are too many to be made."""
@@ -176,9 +225,13 @@ def words_of(top, nodes, columns):
 
 @inlined
 def _have(v, top, table, nodes, columns):
-    """Make the columns of a variable unless they are there; returns where they begin."""
+    """Make the columns of a variable unless they are there; returns where they begin. Those before it are asked for
+    after it, mostly."""
     if columns.made[v] != columns.node[0]:
-        _make_column(v, top, table, nodes, columns)
+        if v + 1 >= AT_ONCE and table.pattern_bits[v + 1] < 64:
+            _make_all_columns(v, top, table, nodes, columns)
+        else:
+            _make_column(v, top, table, nodes, columns)
     return columns.column[v]
 
 
@@ -205,7 +258,7 @@ def divide_by(variable, top, table, nodes, columns, parts):
                 own = heavy[w] & columns.bits[at + s, w] if variable >= 0 else heavy[w]
                 if own:
                     records += popcount(own) << digit[w]
-                    parts.word[end], parts.digit[end], parts.mask[end] = w, digit[w], own
+                    parts.own[0, end], parts.own[1, end], parts.own[2, end] = w, digit[w], own
                     end += 1
             ones += records == u64(1)
             if records > u64(1):
@@ -214,21 +267,78 @@ def divide_by(variable, top, table, nodes, columns, parts):
                 parts.begin[several] = to = end
         lo = hi
     parts.counts[SEVERAL], parts.counts[ONES] = several, ones
+    _lay_out(several, parts)
+
+
+@inner
+def _lay_out(several, parts):
+    """Put the words of so many parts, which stand in `own` from begin[p] on each, where they are looked at."""
+    begin, own, records, turn, start = parts.begin, parts.own, parts.records, parts.turn, parts.rest[0]
+    longest = u64(0)
+    for p in range(several):
+        longest = max(longest, begin[p + 1] - begin[p])
+    if longest > u64(several):
+        parts.counts[TURNS] = 0
+        for k in range(begin[several]):
+            parts.word[k], parts.digit[k], parts.mask[k] = own[0, k], own[1, k], own[2, k]
+        return
+    parts.counts[TURNS] = longest
+    for less in range(longest):
+        start[less] = 0
+    for p in range(several):
+        start[longest - (begin[p + 1] - begin[p])] += u64(1)
+    before, left = u64(0), u64(several)
+    for t in range(longest):
+        turn[t + 1] = turn[t] + left
+        left -= start[longest - u64(1) - t]
+    for less in range(longest):
+        before, start[less] = before + start[less], before
+    for p in range(several):
+        words = begin[p + 1] - begin[p]
+        to = start[longest - words]
+        start[longest - words] = to + u64(1)
+        parts.met[to] = records[p]
+        for t in range(words):
+            k, at = begin[p] + t, turn[t] + to
+            parts.word[at], parts.digit[at], parts.mask[at] = own[0, k], own[1, k], own[2, k]
+    records[:several] = parts.met[:several]
+    begin[: longest + u64(1)] = turn[: longest + u64(1)]
+
+
+@inner
+def _meet(one, other, parts):
+    """met[p] = how many records of a part are in two of its masked columns."""
+    begin, digit, met, several = parts.begin, parts.digit, parts.met, parts.counts[SEVERAL]
+    if parts.counts[TURNS] == 0:
+        for p in range(several):
+            both = u64(0)
+            for k in range(begin[p], begin[p + 1]):
+                both += popcount(one[k] & other[k]) << digit[k]
+            met[p] = both
+        return
+    for p in range(u64(several)):
+        met[p] = popcount(one[p] & other[p]) << digit[p]
+    for t in range(1, parts.counts[TURNS]):
+        first = begin[t]
+        for p in range(begin[t + 1] - first):
+            met[p] += popcount(one[first + p] & other[first + p]) << digit[first + p]
 
 
 @inner
 def _mask_column(v, top, table, nodes, columns, parts):
     """Make the columns of a variable's states but the first, masked by the parts, and count their records."""
-    at, several, begin = _have(v, top, table, nodes, columns), parts.counts[SEVERAL], parts.begin
+    at, several, turns, begin = (
+        _have(v, top, table, nodes, columns),
+        parts.counts[SEVERAL],
+        parts.counts[TURNS],
+        parts.begin,
+    )
     for s in range(1, table.arities[v]):
-        own, masked, states = columns.bits[at + s], parts.bits[at + s], parts.states[at + s]
-        for k in range(begin[several]):
+        own, masked = columns.bits[at + s], parts.bits[at + s]
+        for k in range(begin[turns if turns else several]):
             masked[k] = own[parts.word[k]] & parts.mask[k]
-        for p in range(several):
-            records = u64(0)
-            for k in range(begin[p], begin[p + 1]):
-                records += popcount(masked[k]) << parts.digit[k]
-            states[p] = records
+        _meet(masked, masked, parts)
+        parts.states[at + s, :several] = parts.met[:several]
     parts.made[v] = parts.name[0]
 
 
@@ -239,15 +349,19 @@ def have_masked(v, top, table, nodes, columns, parts):
         _mask_column(v, top, table, nodes, columns, parts)
 
 
-@inner
-def _meet(one, other, parts):
-    """met[p] = how many records of a part are in two of its masked columns."""
-    begin, digit, met = parts.begin, parts.digit, parts.met
-    for p in range(parts.counts[SEVERAL]):
-        both = u64(0)
-        for k in range(begin[p], begin[p + 1]):
-            both += popcount(one[k] & other[k]) << digit[k]
-        met[p] = both
+@inlined
+def _add_all(values, several, total, add, given):
+    """`total` with so many values, in four sums side by side: one would wait for each addition."""
+    a, b, c, d, fours = total, 0.0, 0.0, 0.0, several >> 2
+    for q in range(fours):
+        p = q << 2
+        a = add(a, values[p], given)
+        b = add(b, values[p + 1], given)
+        c = add(c, values[p + 2], given)
+        d = add(d, values[p + 3], given)
+    for p in range(fours << 2, several):
+        a = add(a, values[p], given)
+    return (a + b) + (c + d)
 
 
 @inlined
@@ -278,23 +392,13 @@ def add_up_bits(z, y, total, columns, parts, table, add, given):
             rest[0, p] -= left[p]
         for s in range(1, table.arities[y]):
             _meet(bits[of_z + r], bits[of_y + s], parts)
-            a = 0.0
             for p in range(several):
-                a = add(a, met[p], given)
                 rest[s, p] -= met[p]
                 left[p] -= met[p]
-            total += a
-        a = 0.0
-        for p in range(several):
-            a = add(a, left[p], given)
-        total += a
+            total = _add_all(met, several, total, add, given)
+        total = _add_all(left, several, total, add, given)
     for s in range(1, table.arities[y]):
-        a = 0.0
         for p in range(several):
-            a = add(a, rest[s, p], given)
             rest[0, p] -= rest[s, p]
-        total += a
-    a = 0.0
-    for p in range(several):
-        a = add(a, rest[0, p], given)
-    return total + a
+        total = _add_all(rest[s], several, total, add, given)
+    return _add_all(rest[0], several, total, add, given)

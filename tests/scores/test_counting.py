@@ -12,6 +12,7 @@ from portions import first
 
 from extbnsl.data import distinct_rows
 from extbnsl.kernels.ranks import binomial_table
+from extbnsl.scores.bit_columns import AT_ONCE
 from extbnsl.scores.counting import count, counting_space, counting_table
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -98,6 +99,17 @@ def test_many_records(arities, weight):
         out = counted_all(rows, weights * weight, arities, size)
         expected = [naive_sum(rows, weights * weight, v) for v in colexicographic(len(arities), size)]
         np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("heaviest", [1, 1000])
+def test_where_columns_of_many_variables_are_made_together(heaviest):
+    rng = np.random.default_rng(heaviest)
+    arities = [2] * 4 + [3] * 5 + [4] * 3 + [5, 6]
+    assert len(arities) > AT_ONCE
+    rows, weights = random_rows(rng, arities, 300, heaviest)
+    for size in (2, 4):
+        expected = [naive_sum(rows, weights, v) for v in colexicographic(len(arities), size)]
+        np.testing.assert_allclose(counted_all(rows, weights, arities, size), expected, rtol=1e-11, atol=1e-9)
 
 
 @pytest.mark.parametrize("words", [1, 3, 40])
