@@ -182,10 +182,16 @@ def gains_alone():
     return following
 
 
+def nothing_dropped(lo, hi, size, children, counts, rules, tables, alive):
+    """In place of drop_hopeless: whatever is alive stays."""
+    return alive[lo:hi].copy()
+
+
 RULES = {
     "none": (everything_alive, False, False),
     "limits": (everything_alive, True, False),
     "hopeless": (everything_alive, False, True),
+    "others": (everything_alive, True, False),
     "extension": (extension_alone, False, False),
     "gains": (None, False, False),
     "entropies": (next_alive, False, False),
@@ -236,10 +242,20 @@ def outside(n):
     return (np.arange(2**n) >> np.arange(n)[:, None]) & 1 == 0
 
 
+def take_only(rule, monkeypatch):
+    """Let the enumeration have this rule alone; what `counting_problem` takes for it: whether it has limits, and
+    floors. Without floors a rule by them, but for what others tell, says nothing."""
+    following, limits, floors = RULES[rule]
+    monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
+    if not floors and rule != "others":
+        monkeypatch.setattr(by_level, "drop_hopeless", nothing_dropped)
+    return limits, floors
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("block", range(3))
 def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
-    following, limits, floors = RULES[rule]
+    limits, floors = take_only(rule, monkeypatch)
     counted = 0
     for seed in range(12 * block, 12 * block + 12):
         codes, arities = varying(seed, 2 + seed % 5, int(np.random.default_rng(seed).integers(2, 80)))
@@ -247,7 +263,6 @@ def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
         if n < 2:
             continue
         problem = counting_problem(codes, arities, limits, floors)
-        monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
         found = judged(problem, Workers(1), shelf_of())
         assert found.done
         assert found.stopped is None
@@ -260,12 +275,11 @@ def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
     assert counted > 0
 
 
-@pytest.mark.parametrize("rule", ["limits", "hopeless", "extension", "gains", "entropies", "all"])
+@pytest.mark.parametrize("rule", ["limits", "hopeless", "others", "extension", "gains", "entropies", "all"])
 def test_a_rule_drops_something(rule, monkeypatch):
     codes, arities = varying(1, 6, 60)
     assert len(arities) == 6
-    following, limits, floors = RULES[rule]
-    monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
+    limits, floors = take_only(rule, monkeypatch)
     found = judged(counting_problem(codes, arities, limits, floors), Workers(1), shelf_of())
     assert found.varsets < 2**6 - 1
 
