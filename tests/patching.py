@@ -72,7 +72,7 @@ HOMES = {
     "BATCH": "bounds.lp.probing",
     "BESIDE_CLUSTERS": "bounds.groups",
     "BETWEEN_PASSES": "posteriors.weighted",
-    "SWEEPS": "posteriors.weighted",
+    "weighted.SWEEPS": "posteriors.weighted",
     "BLOCKS": "kbest.halves",
     "BLOCK_POSITIONS": "posteriors.orders",
     "BOUND_CUT": "posteriors.completions",

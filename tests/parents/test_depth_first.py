@@ -129,7 +129,7 @@ def test_levels_of_many_variables_on_disk_change_nothing(memory, tmp_path):
     assert_same(families(dataset, max_parents=2).scores, found.scores)
 
 
-@pytest.mark.parametrize("memory", [80_000, 105_000])
+@pytest.mark.parametrize("memory", [80_000, 95_000])
 def test_with_little_memory_it_goes_on_child_by_child(memory):
     dataset = random_data(1, 16, 400)
     seen = []

@@ -63,7 +63,7 @@ def orders_along(dag):
 def shares_along(dag, orders):
     """q of each order, by the kernel."""
     scores = scores_of([[(own, 1.0)] for own in dag])
-    with sized({"SWEEPS": 1}):
+    with sized({"weighted.SWEEPS": 1}):
         _, logs = led(scores, np.array(orders, np.int32), np.zeros((len(orders), len(dag)), np.int32))
     return np.exp(logs)
 
@@ -146,7 +146,7 @@ def test_standard_errors_are_right_of_18_variables():
 def test_without_weights_they_would_not_be():
     """The draws by themselves have the prior of orders."""
     scores = random_scores(np.random.default_rng(0), 4, 0.5)
-    with sized({"SWEEPS": 1}):
+    with sized({"weighted.SWEEPS": 1}):
         state = last(states_of(scores))
     _, families, _ = summed(scores, "uniform")
     plain = [np.bincount(state.rows[:, x], minlength=own.size) / DRAWS for x, own in enumerate(families)]
