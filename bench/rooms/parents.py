@@ -66,6 +66,7 @@ def _counted_by_level(tiny: bool, claim: Claim = Claim()) -> None:
 
 
 _cells_by_level = partial(_counted_by_level, claim=BY_CELLS)
+_counted_to_a_limit = partial(_counted_by_level, claim=Claim(max_parents=4))  # so that there are many of the last size
 
 
 def _counted_with_required(tiny: bool) -> None:
@@ -351,7 +352,7 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.lattice.next_alive", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run("parents.exhaustive.lattice.drop_hopeless", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
-    of_run("parents.exhaustive.lattice.judge_last", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.judge_last", by_level, "varset", lambda a, _: a[1] - a[0], _counted_to_a_limit),
     of_run(
         "parents.exhaustive.lattice.judge_families/figures",
         by_level,
