@@ -148,6 +148,17 @@ def _is_nothing(ahead, total):
     return ahead < -1 or (ahead < 0 and total >= 1.0)
 
 
+@inlined
+def _level_with(total, exponent, own):
+    """A sum so far and its exponent, ready for the weights of a word with an exponent of its own; and whether these are
+    nothing beside it."""
+    if total == 0.0:
+        return total, own, False
+    if _is_nothing(own - exponent, total):
+        return total, exponent, True
+    return (total * STEP, own, False) if own < exponent else (total, exponent, False)
+
+
 @inner
 def sums_inside(child, varsets, tables, above, totals, exponents):
     """What the families of a child inside each of these varsets (m,) uint64 weigh: totals and exponents, as `normal`.
@@ -167,13 +178,9 @@ def sums_inside(child, varsets, tables, above, totals, exponents):
             if not left:
                 continue
             here = first + np.int64(word)
-            if total == 0.0:
-                exponent = tables.exponents[here]
-            elif _is_nothing(tables.exponents[here] - exponent, total):
+            total, exponent, over = _level_with(total, exponent, tables.exponents[here])
+            if over:
                 break
-            elif tables.exponents[here] < exponent:
-                total *= STEP
-                exponent = tables.exponents[here]
             while left:
                 total += weights[here, lowest(left)]
                 left &= left - u64(1)
@@ -200,13 +207,9 @@ def share_out(child, varset, total, exponent, share, tables, shares):
         if not left:
             continue
         here = first + np.int64(word)
-        if so_far == 0.0:
-            level = tables.exponents[here]
-        elif _is_nothing(tables.exponents[here] - level, so_far):
+        so_far, level, over = _level_with(so_far, level, tables.exponents[here])
+        if over:
             break
-        elif tables.exponents[here] < level:
-            so_far *= STEP
-            level = tables.exponents[here]
         factor = share_of(exponent - level) * share / total
         while left:
             weight = weights[here, lowest(left)]
@@ -257,13 +260,9 @@ def one_with(child, parent, varset, tables, state):
         if not left:
             continue
         here = first + np.int64(word)
-        if total == 0.0:
-            exponent = tables.exponents[here]
-        elif _is_nothing(tables.exponents[here] - exponent, total):
+        total, exponent, over = _level_with(total, exponent, tables.exponents[here])
+        if over:
             break
-        elif tables.exponents[here] < exponent:
-            total *= STEP
-            exponent = tables.exponents[here]
         while left:
             weight = weights[here, lowest(left)]
             total += weight

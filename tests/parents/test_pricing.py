@@ -346,10 +346,9 @@ def test_where_a_full_round_would_take_too_long_rougher_ones_come_first(seed, si
     assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
     stages = [(one.prices, one.children) for one in seen if one.prices is not None]
     assert all(prices.bound <= best + 1e-9 for prices, _ in stages)
-    for prices in (
-        prices for prices, _ in stages if prices.stage.gap < 0.0
-    ):  # open or through, what lies between is not
-        assert (prices.shown <= prices.least + prices.stage.gap + 1e-9).all()
+    for prices, _ in stages:
+        if prices.stage.gap < 0.0:  # whether children are open or through, what lies between is not shown
+            assert (prices.shown <= prices.least + prices.stage.gap + 1e-9).all()
     rough = [prices for prices, children in stages if prices.stage.gap < 0.0 and not children]
     assert len({prices.stage.gap for prices in rough}) > 1
     for prices in rough:
