@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from extbnsl.drawing.markup import aligned
+from extbnsl.proof.context import COMPILING
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MEGABYTE = 1 << 20
@@ -81,18 +82,20 @@ def told(folder: Path, *arguments: str) -> dict:
     return json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 
-def compared(folder: Path, name: str, effort: str, threads: str) -> tuple[list[str], bool]:
-    """The line of a problem, and whether all lies within its range."""
-    file, options = PROBLEMS[name]
-    shared = (file, *options, "--threads", threads)
-    guess = told(folder, "estimate", *shared, "--effort", effort)
-    stats = told(folder, "solve", *shared, "--run-dir", name.replace(" ", "-"))["stats"]
-    compiling = stats["stages"].get("compiling", {}).get("cpu_seconds", 0.0)
-    took = {
+def taken(folder: Path, name: str, threads: str) -> dict[str, float]:
+    """What a problem takes to solve, by the names that an estimate has."""
+    stats = told(folder, "solve", *_words(name, threads), "--run-dir", name.replace(" ", "-"))["stats"]
+    compiling = stats["stages"].get(COMPILING, {}).get("cpu_seconds", 0.0)
+    return {
         "cpu_seconds": stats["cpu_seconds"] - compiling,
         "memory_bytes": stats["search_bytes"],
         "disk_bytes": stats["peak_disk_bytes"],
     }
+
+
+def compared(folder: Path, name: str, effort: str, threads: str, took: dict[str, float]) -> tuple[list[str], bool]:
+    """The line of a problem, and whether all that it took lies within its range."""
+    guess = told(folder, "estimate", *_words(name, threads), "--effort", effort)
     unit = {"cpu_seconds": 1.0, "memory_bytes": MEGABYTE, "disk_bytes": MEGABYTE}
     slack = {"cpu_seconds": 1.0, "memory_bytes": 0.0, "disk_bytes": MEGABYTE}
     row, within = [name], True
@@ -103,6 +106,12 @@ def compared(folder: Path, name: str, effort: str, threads: str) -> tuple[list[s
         row += [f"{least / unit[key]:.4g} to {most_told}", f"{value / unit[key]:.4g}", "" if fits else "OUT"]
         within &= fits
     return row, within
+
+
+def _words(name: str, threads: str) -> tuple[str, ...]:
+    """What commands are told of a problem."""
+    file, options = PROBLEMS[name]
+    return (file, *options, "--threads", threads)
 
 
 def main() -> int:
@@ -117,7 +126,8 @@ def main() -> int:
         write_problems(Path(folder))
         names = given.names or list(PROBLEMS)
         for name in names:
-            row, fits = compared(Path(folder), name, given.effort, given.threads)
+            took = taken(Path(folder), name, given.threads)
+            row, fits = compared(Path(folder), name, given.effort, given.threads, took)
             rows.append(row)
             within += fits
     print("\n".join(aligned(rows, left=1)))

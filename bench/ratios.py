@@ -18,7 +18,7 @@ def save_ratios(found: Mapping[str, float], names: Collection[str], path: Path) 
     """Let a file have what was found, sorted, and what it had of the other benchmarks with these names."""
     kept = {name: ratio for name, ratio in read_ratios(path).items() if name in names}
     rounded = {name: float(f"{ratio:.{DIGITS}g}") for name, ratio in found.items()}
-    path.write_text(json.dumps(kept | rounded, indent=1, sort_keys=True) + "\n")
+    path.write_text(json.dumps(kept | rounded, indent=2, sort_keys=True) + "\n")
 
 
 def slower(found: Mapping[str, float], known: Mapping[str, float], factor: float) -> list[str]:

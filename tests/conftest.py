@@ -12,6 +12,7 @@ from typing import Any
 
 import patching
 import pytest
+from hypothesis import HealthCheck, settings
 from tooling import tool
 
 import extbnsl
@@ -20,6 +21,8 @@ TOP = str(Path(__file__).resolve().parents[1])
 
 # For bench; behind everything else, so that the package that is tested stays the installed one.
 sys.path.append(TOP)
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # machines may be
+settings.load_profile("busy")
 LIGHT = {"data", "docs", "drawing", "files", "formats", "machine", "networks", "report", "results", "run", "tools"}
 
 

@@ -66,7 +66,7 @@ class Disk:
         self._real = {name: getattr(os, name) for name in CALLS}
         with contextlib.ExitStack() as patches:
             for name in CALLS:
-                patches.enter_context(mock.patch.object(os, name, getattr(self, f"_{name}")))
+                patches.enter_context(mock.patch.object(os, name, self._watched(name)))
             for module in (arrays, atomic):
                 patches.enter_context(mock.patch.object(module, "open", self._open_file, create=True))
             watching = {name: getattr(os, name) for name in CALLS}
@@ -114,8 +114,18 @@ class Disk:
     def _bind(self, path, node):
         self._nodes.setdefault(Path(path), [None]).append(node)
 
+    def _watched(self, name):
+        """A call of the system, followed below the root: other files, such as those that numba caches, are nobody's."""
+        real, own = self._real[name], getattr(self, f"_{name}")
+
+        def do(where, *rest, **options):
+            path = path_of(where) if isinstance(where, int) else Path(where)
+            return (own if self.root in (path, *path.parents) else real)(where, *rest, **options)
+
+        return do
+
     def _open(self, path, flags, *mode, **options):
-        if not flags & os.O_CREAT or self.root not in Path(path).parents:
+        if not flags & os.O_CREAT:
             return self._real["open"](path, flags, *mode, **options)
         return self.call(lambda: self._create(path, flags, *mode))
 
@@ -129,7 +139,7 @@ class Disk:
 
     def _open_file(self, file, mode):
         if mode == "wb":
-            new = file if isinstance(file, int) else self._open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            new = file if isinstance(file, int) else os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
             return _Writer(self, new)
         return builtins.open(file, mode)
 

@@ -15,9 +15,11 @@ from extbnsl.core.errors import InputError
 @functools.cache
 def orders_of(parents):
     """How many orders a network keeps to."""
-    n = len(parents)
-    places = (dict(zip(order, range(n), strict=True)) for order in itertools.permutations(range(n)))
-    return sum(all(at[p] < at[x] for x in range(n) for p in members(parents[x])) for at in places)
+    many = [1] + [0] * (2 ** len(parents) - 1)  # orders of those that come first
+    for first in range(1, len(many)):
+        before = {x: first ^ 1 << x for x in members(first)}  # all but the last of them
+        many[first] = sum(many[rest] for x, rest in before.items() if not parents[x] & ~rest)
+    return many[-1]
 
 
 def log_sum(logs):

@@ -111,9 +111,9 @@ def test_neither_rooms_nor_modules_import_each_other_in_circles():
     assert without_circles(modules)
 
 
-def test_psutil_is_for_budgets_alone():
+def test_psutil_is_for_budgets_and_systems_alone():
     users = {path.name for path in sources() if "psutil" in names_imported(path)}
-    assert users == {"budgets.py"}
+    assert users == {"budgets.py", "system.py"}
 
 
 def loaded_by(code):

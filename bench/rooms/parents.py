@@ -23,7 +23,8 @@ from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.exhaustive import (
-    alone,
+    alone_numbers,
+    alone_states,
     averaged,
     averaged_numbers,
     by_child,
@@ -51,7 +52,7 @@ from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.parents.priced import rounds
+from extbnsl.parents.priced import rounds, sweeps
 from extbnsl.parents.priced.prices import Prices, Stage
 from extbnsl.scores.gaussian import GAUSSIAN_BIC
 from extbnsl.solver.opening import Request
@@ -137,10 +138,24 @@ def _climbed(tiny: bool) -> None:
     counting, halt = lattice_of(dataset, Claim("bdeu")).problem(0.0), unhalted()
     n, empty = counting.limits.size, (np.zeros((1, 1), np.uint64), np.zeros(1))
     stage = Stage(0, 64, math.inf, math.inf, -math.inf, 0, 0)
-    prices = Prices(stage, no_cuts(1), np.zeros(0, np.int64), np.zeros(n), np.zeros(n), np.arange(n))
+    prices = Prices(
+        stage, no_cuts(1), np.zeros(0, np.int64), np.zeros(n), np.zeros(n), np.arange(n), np.full(n, math.inf)
+    )
     searches = cells_by_child.CellSearches(counting, np.arange(n), 0, prices)
     for x in range(n):
         rounds.climbed(child_of(counting, x), searches, empty, halt)
+
+
+def _swept(tiny: bool) -> None:
+    """All parent sets of at most four variables, without cuts, for families that there are not."""
+    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(20, 500)
+    counting = lattice_of(dataset, Claim("bdeu")).problem(0.0)
+    n = counting.limits.size
+    stage, nothing = Stage(0, 0, -math.inf, math.inf, -math.inf, 0, 0), np.zeros(n)
+    prices = Prices(stage, no_cuts(1), np.zeros(0, np.int64), nothing, nothing, np.arange(n), nothing)
+    task = sweeps.sweep_task(cells_by_child.CellSearches(counting, np.arange(n), 0, prices), 4)
+    for one, two in sweeps.beginnings(n, 4):
+        sweeps.part_swept(one, two, task, 8, unhalted())
 
 
 def _averaged(tiny: bool) -> None:
@@ -311,15 +326,15 @@ BENCHMARKS = (
         _prepared_for_counting,
     ),
     of_run(
-        "parents.exhaustive.alone.search_rows",
-        alone,
+        "parents.exhaustive.alone_states.search_rows",
+        alone_states,
         "set",
         lambda a, _: int(a[3].counted[0]),
         partial(_alone, numbers=False),
     ),
     of_run(
-        "parents.exhaustive.alone.search_numbers",
-        alone,
+        "parents.exhaustive.alone_numbers.search_numbers",
+        alone_numbers,
         "node",
         lambda a, _: int(a[2].counted[0]),
         partial(_alone, numbers=True),
@@ -340,7 +355,7 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.marking.mark_needed", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(
-        "parents.exhaustive.marking.needed_by_required",
+        "parents.exhaustive.marking.needed_by_children",
         by_level,
         "varset",
         lambda a, _: a[1] - a[0],
@@ -351,7 +366,9 @@ BENCHMARKS = (
         "parents.exhaustive.lattice.judge_families", by_level, "parent set", lambda a, _: a[1] - a[0], _counted_by_level
     ),
     of_run("parents.exhaustive.lattice.next_alive", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
-    of_run("parents.exhaustive.lattice.drop_hopeless", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run(
+        "parents.exhaustive.hopeless.drop_hopeless", by_level, "varset", lambda a, _: a[1] - a[0], _counted_by_level
+    ),
     of_run("parents.exhaustive.lattice.judge_last", by_level, "varset", lambda a, _: a[1] - a[0], _counted_to_a_limit),
     of_run(
         "parents.exhaustive.lattice.judge_families/figures",
@@ -364,7 +381,7 @@ BENCHMARKS = (
         "parents.exhaustive.lattice.next_alive/figures", by_level, "varset", lambda a, _: a[1] - a[0], _cells_by_level
     ),
     of_run(
-        "parents.exhaustive.lattice.drop_hopeless/figures",
+        "parents.exhaustive.hopeless.drop_hopeless/figures",
         by_level,
         "varset",
         lambda a, _: a[1] - a[0],
@@ -414,6 +431,7 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.blocks.least_left", degenerate, "child", lambda a, _: 1, _least_of_blocks),
     of_run("parents.priced.climbing.climb", rounds, "start", lambda a, _: len(a[0]), _climbed),
+    of_run("parents.priced.sweep.sweep", sweeps, "parent set", lambda _, got: got[1], _swept),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
     Benchmark("parents.best_score.first_subsets", "parent set", _subsets),

@@ -14,6 +14,7 @@ from extbnsl.verify import (
     data_families,
     order_search,
     passes,
+    regression_bound,
     regression_families,
 )
 from extbnsl.verify.certificate import MOST_UNITS
@@ -149,6 +150,8 @@ BENCHMARKS = (
     of_run("verify.averaged_search.search_averages", averaged_families, "task", lambda a, _: 1, _searched_by_averages),
     of_run("verify.both_search.search_both", both_families, "task", lambda a, _: 1, _searched_in_configurations),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
+    of_run("verify.regression_bound.rule_out", regression_families, "bound", lambda a, _: 1, _searched_by_regressions),
+    of_run("verify.regression_bound._shares", regression_bound, "child", lambda a, _: 1, _searched_by_regressions),
     Benchmark("verify.passes._reduce", "family and cut", _reduced),
     Benchmark("verify.passes._mark_needed", "family", _marked),
     of_run("verify.order_nodes.expand", order_search, "node", lambda a, _: a[1].size, _ordered),

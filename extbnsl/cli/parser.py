@@ -37,6 +37,7 @@ COMMANDS = {
     "campaign": "run many data sets by many methods, and report on it",
     "plot": "draw the layers of a search, the k best networks, or the network",
     "report": "write a page about a run and its network",
+    "warm": "compile the inner loops of all commands, before there is work",
 }
 # those that need the compiler
 COMPILING = ("solve", "kbest", "posterior", "resume", "verify", "estimate", "score", "order", "approximate")

@@ -37,8 +37,8 @@ from extbnsl.files.manifest import (
 from extbnsl.files.names import EVENTS_LOG, MANIFEST, RESULT, TEXT_LOG
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.heap import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.machine.system import give_memory_back
 from extbnsl.posteriors.scope import PosteriorScope
 from extbnsl.proof.methods import Methods
 from extbnsl.results.facts import bound_told, sizes_told

@@ -219,7 +219,7 @@ class Dataset(Data):
         """The bytes of a record."""
         return self.variables * self.codes.itemsize
 
-    @property
+    @cached_property
     def arities(self) -> NDArray[np.int64]:
         """Number of states of each variable, shape (n,)."""
         return np.fromiter(map(len, self.states), dtype=np.int64)
@@ -373,7 +373,7 @@ class Mixed(Data):
         """The bytes of a record."""
         return self.variables * (self.codes.itemsize + self.values.itemsize)
 
-    @property
+    @cached_property
     def arities(self) -> NDArray[np.int64]:
         """Number of states of each variable, 0 of one that has numbers, shape (n,)."""
         return np.fromiter(map(len, self.states), dtype=np.int64)

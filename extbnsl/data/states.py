@@ -146,8 +146,9 @@ def refusals(looked: Sequence[Looked], numbers: bool) -> list[Remark]:
     remarks = [_too_many_states(one.column) for one in looked if one.is_kept and len(one.column.values) > LARGEST_ARITY]
     dressed = [(one.column.name, one.dressed) for one in (*faulty, *uncut)]
     remarks += _dresses([(name, dress) for name, found in dressed if found for dress in found.marks])
-    measured = [one.column for one in faulty if one.column.numbers is not None and not is_identifier(one.column)]
-    texts = [one.column for one in faulty if one.dressed is None and one.column not in measured]
+    kinds = [(one, one.column.numbers is not None and not is_identifier(one.column)) for one in faulty]
+    measured = [one.column for one, is_measured in kinds if is_measured]
+    texts = [one.column for one, is_measured in kinds if one.dressed is None and not is_measured]
     remarks += [_of_measured(measured, numbers, len(measured) == len(looked))] if measured else []
     remarks += [_of_texts(texts)] if texts else []
     remarks += [_of_uncut(own)] if (own := [one for one in uncut if not one.dressed]) else []

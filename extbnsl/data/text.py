@@ -25,6 +25,7 @@ from extbnsl.core.sentences import Mention
 from extbnsl.data.foreign import check_text
 from extbnsl.files.atomic import open_given
 from extbnsl.machine.budgets import Deadline, default_memory
+from extbnsl.machine.system import AS_IT_IS, NEVER_WAITING
 
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
@@ -75,7 +76,7 @@ def source_name(path: Source) -> str:
 
 def open_source(path: Source) -> int:
     """A descriptor of data, never waiting: a file, a pipe, or, of the path "-", standard input; OSError."""
-    return os.dup(0) if str(path) == STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    return os.dup(0) if str(path) == STANDARD_INPUT else os.open(path, os.O_RDONLY | NEVER_WAITING | AS_IT_IS)
 
 
 def text_blocks(path: Source, reading: Reading, open_file: Open = open_source) -> Iterator[bytes]:

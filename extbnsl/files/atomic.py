@@ -16,6 +16,7 @@ from typing import BinaryIO
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import format_size
 from extbnsl.files.names import temporary as temporary_name
+from extbnsl.machine.system import AS_IT_IS, NEVER_WAITING, NO_LINK, synchronise_names
 
 _KINDS = {
     stat.S_IFLNK: "a link",
@@ -28,7 +29,6 @@ _KINDS = {
 }
 _NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)  # what open says of links, of pipes and sockets, and of folders
 BLOCK = 1 << 16  # bytes that are read at a time
-_NEVER_WAITING = os.O_NONBLOCK | os.O_NOCTTY
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
@@ -37,7 +37,9 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     Raises RunDirectoryError if that is a link, a folder, a pipe or a device; OSError as `os.open` does.
     """
     try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | _NEVER_WAITING, 0o666)
+        if not NO_LINK and path.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        descriptor = os.open(path, flags | NO_LINK | NEVER_WAITING | AS_IT_IS, 0o666)
     except OSError as error:
         if error.errno in _NO_FILE:
             raise _unfit(path, os.lstat(path).st_mode, stat.S_IFREG) from error
@@ -66,7 +68,7 @@ def open_given(path: str | os.PathLike[str]) -> int:
     Raises InputError if it is no regular file; OSError as `os.open` does.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | _NEVER_WAITING)
+        descriptor = os.open(path, os.O_RDONLY | NEVER_WAITING | AS_IT_IS)
         other = _other_kind(descriptor)
     except OSError as error:
         if error.errno != errno.ENXIO:
@@ -167,7 +169,11 @@ def synchronise(paths: Iterable[Path]) -> None:
     files = list(paths)
     for path in files:
         with writing(path):
-            _synchronise(path)
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
     for folder in dict.fromkeys(path.parent for path in files):
         synchronise_folder(folder)
 
@@ -175,7 +181,7 @@ def synchronise(paths: Iterable[Path]) -> None:
 def synchronise_folder(folder: Path) -> None:
     """Wait until the names in this folder are on disk; raises as `write_atomically` does."""
     with writing(folder):
-        _synchronise(folder, is_folder=True)
+        synchronise_names(folder)
 
 
 def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
@@ -199,7 +205,7 @@ def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
-            _synchronise(target.parent, is_folder=True)
+            synchronise_names(target.parent)
     finally:
         with contextlib.suppress(OSError):  # what failed above is what matters
             temporary.unlink()
@@ -238,14 +244,3 @@ def pieces(content: Content) -> Iterable[bytes]:
 def checksum(data: bytes) -> str:
     """SHA-256 of `data` as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
-
-
-def _synchronise(path: Path, is_folder: bool = False) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if not is_folder or error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
-            raise
-    finally:
-        os.close(descriptor)

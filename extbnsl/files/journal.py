@@ -6,6 +6,7 @@ from pathlib import Path
 
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import encoded, open_regular, read_regular, write_failure, writing
+from extbnsl.machine.system import write_at
 
 MOST_BYTES = 1 << 31  # of a journal
 
@@ -28,9 +29,7 @@ class Journal:
         does."""
         data = encoded(f"{line}\n")
         try:
-            written = 0
-            while written < len(data):
-                written += os.pwrite(self._file, data[written:], self._length + written)
+            write_at(self._file, data, self._length)
             os.fsync(self._file)
         except OSError as error:
             os.ftruncate(self._file, self._length)

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import os
 import time
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from pathlib import Path
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.atomic import open_regular, writing
 from extbnsl.files.names import LOCK
+from extbnsl.machine.system import LOCKED, lock, read_at
 
 PROGRAM = "extbnsl"  # what a lock begins with, before the process id
 LOOK_SECONDS = 0.2  # by then whoever only looked at the lock has let go of it
-_HELD = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,14 @@ def hold(folder: Path) -> tuple[int, tuple[str, ...]]:
     warnings: tuple[str, ...] = ()
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            lock(descriptor)
+        except OSError as error:
+            if error.errno not in LOCKED:
+                raise
             time.sleep(LOOK_SECONDS)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
     except OSError as error:
-        if error.errno in _HELD:
+        if error.errno in LOCKED:
             process = _process_in(descriptor) or "unknown"
             os.close(descriptor)
             raise RunDirectoryError(
@@ -69,9 +70,9 @@ def holder(folder: Path) -> Holder:
     try:
         process = _process_in(descriptor)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock(descriptor, shared=True)
         except OSError as error:
-            return Holder(True if error.errno in _HELD else None, process)
+            return Holder(True if error.errno in LOCKED else None, process)
         return Holder(False, process)
     finally:
         os.close(descriptor)
@@ -82,7 +83,7 @@ def left_by_a_run(folder: Path) -> bool:
     return holder(folder).process is not None
 
 
-def _process_in(lock: int) -> int | None:
+def _process_in(descriptor: int) -> int | None:
     """The process id in a lock file, if there is one."""
-    program, _, process = os.pread(lock, 40, 0).partition(b" ")
+    program, _, process = read_at(descriptor, 40, 0).partition(b" ")
     return int(process) if program == PROGRAM.encode() and process.strip().isdigit() else None

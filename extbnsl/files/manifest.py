@@ -125,7 +125,7 @@ def has_more_to_find(state: RunState) -> bool:
 
 
 T = TypeVar("T")
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 MOST_BYTES = 1 << 30  # of a manifest
 
 

@@ -8,7 +8,6 @@ What a checkpoint keeps of them lies in files with names: long arrays, some rows
 parent sets and costs of each child, some children a file.
 """
 
-import contextlib
 import mmap
 import os
 import tempfile
@@ -26,6 +25,7 @@ from extbnsl.files import names
 from extbnsl.files.arrays import PIECE_BYTES, StoredFile, read_arrays
 from extbnsl.files.atomic import write_failure
 from extbnsl.files.store import Store
+from extbnsl.machine.system import forget_pages, reserve, write_at
 
 PAGES_HELD = 1 << 23  # bytes of mapped pages that may have been read before they leave memory
 
@@ -76,8 +76,7 @@ class Shelf:
             self._read = 0
             maps = list(self._maps)
         for mapped in maps:
-            with contextlib.suppress(AttributeError, OSError):  # not every system has it: then pages stay
-                mapped.madvise(mmap.MADV_DONTNEED)
+            forget_pages(mapped)
 
     def _takes(self, size: int) -> bool:
         """Whether memory has room for so many bytes; then they are counted."""
@@ -91,10 +90,7 @@ class Shelf:
         self._borrow(size)
         try:
             with tempfile.TemporaryFile(dir=store.folder, buffering=0) as file:
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(file.fileno(), 0, size)
-                else:
-                    file.truncate(size)
+                reserve(file.fileno(), size)
                 mapped = mmap.mmap(file.fileno(), size)
                 descriptor = os.dup(file.fileno())
         except OSError as error:
@@ -131,11 +127,8 @@ class Column:
             return
         row_bytes = self._array.itemsize * int(np.prod(self._array.shape[1:]))
         data = np.ascontiguousarray(rows, self._array.dtype).data.cast("B")
-        at = first * row_bytes
         try:
-            while data:
-                written = os.pwrite(self._file, data, at)
-                data, at = data[written:], at + written
+            write_at(self._file, data, first * row_bytes)
         except OSError as error:
             raise BudgetError(f"The disk takes no more of what memory has no room for ({error.strerror}).") from error
 

@@ -1,8 +1,8 @@
 """A network in any of the formats of kinds.py, a function for each.
 
-A table of the arcs in CSV; a model string of bnlearn, such as [A][C][B|A:C], for `model2network` in R; GraphML for
-networkx, igraph, Gephi, yEd and Cytoscape; XMLBIF; XDSL of GeNIe and SMILE; NET of Hugin; BIF, DOT and JSON from their
-own files.
+A table of the arcs, and a matrix of them, in CSV; a model string of bnlearn, such as [A][C][B|A:C], for `model2network`
+in R; GraphML for networkx, igraph, Gephi, yEd and Cytoscape; XMLBIF; XDSL of GeNIe and SMILE; NET of Hugin; BIF, DOT
+and JSON from their own files.
 """
 
 import json
@@ -63,6 +63,16 @@ def csv_written(described: Described) -> Written:
         for arc, compelled, costs in described.arcs()
     ]
     return Written(csv_text(HEADER, rows))
+
+
+def adjacency_written(described: Described) -> Written:
+    """A line of names, and one for each variable: 1 in the columns of its children, 0 elsewhere, as Benchpress has
+    graphs."""
+    network = described.network
+    matrix = [["0"] * len(network.names) for _ in network.names]
+    for parent, child in network.arcs():
+        matrix[parent][child] = "1"
+    return Written(csv_text(network.names, matrix))
 
 
 # Nodes have numbers for identifiers, since those must be words (NMTOKEN); their names stand in the attribute `name`.
@@ -270,6 +280,7 @@ _WRITERS: Mapping[str, Callable[[Described], Written]] = {
     "net": net_written,
     "graphml": graphml_written,
     "json": lambda described: Written(json_text(network_document(described)) + "\n"),
+    "adjacency": adjacency_written,
     "csv": csv_written,
     "bnlearn": bnlearn_written,
 }

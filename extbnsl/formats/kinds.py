@@ -18,6 +18,7 @@ SUFFIXES = {
     "dot": ".dot",
     "graphml": ".graphml",
     "json": ".json",
+    "adjacency": "adjacency.csv",
     "csv": ".csv",
     "bnlearn": ".txt",
 }
@@ -29,6 +30,7 @@ LISTED = """\
   .dot      Graphviz; dashed where an arc may turn
   .graphml  networkx, igraph
   .json     as network.json
+  adjacency.csv  a matrix of 0 and 1, for Benchpress
   .csv      a table of the arcs
   .txt      bnlearn's [A][B|A]
 """

@@ -157,8 +157,8 @@ class _Inner(numba.core.registry.CPUDispatcher):
         raise TypeError(f"{self.py_func.__name__} is for kernels; Python cannot call it.")
 
 
-# without the interpreter lock, and division as in C
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# without the interpreter lock, division as in C, and no way in from C, which takes a tenth of the time to compile
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def inner(kernel: Callable[..., Any], **options: Any) -> Any:
@@ -175,6 +175,12 @@ def inner(kernel: Callable[..., Any], **options: Any) -> Any:
 # An inner kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
 # A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
 inlined: Callable[[Callable[..., Any]], Any] = functools.partial(inner, forceinline=True)
+
+# An inner kernel whose statements become part of each that calls it, before anything is compiled: for large steps that
+# take kernels as arguments, and are called once. An inlined one is compiled by itself first, with all that it calls,
+# and then once more within each on the way up. A spliced one must not borrow: to the compiler, what the
+# caller made for it has then had its last use, and is freed.
+spliced: Callable[[Callable[..., Any]], Any] = functools.partial(inner, inline="always")
 
 
 def either(without: Callable[..., Any], given: Callable[..., Any]) -> Any:

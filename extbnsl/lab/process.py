@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from extbnsl.machine.system import kill_session, wait_for
 from extbnsl.machine.workers import StopSignal
 
 POLL_SECONDS = 0.2
@@ -50,8 +51,8 @@ class Manner:
 
 
 def run_process(command: Sequence[str], folder: Path, stop: StopSignal, manner: Manner = Manner()) -> Ended:
-    """Run a command in a folder until it ends, or `stop` or the watch has a reason: then it is made to end. Raises
-    OSError if it cannot be begun."""
+    """Run a command in a folder until it ends, or `stop` or the watch has a reason: then it is made to end. It is
+    killed if this is interrupted. Raises OSError if it cannot be begun."""
     began = time.monotonic()
     modules = os.pathsep.join(map(os.path.abspath, sys.path))  # from another folder it finds the same
     environment = os.environ | {"COLUMNS": "120", "PYTHONUNBUFFERED": "1", "PYTHONPATH": modules}
@@ -69,35 +70,26 @@ def run_process(command: Sequence[str], folder: Path, stop: StopSignal, manner: 
     said = _Said(process.stdout)
     waiting = _Waiting(process)
     reason: str | None = None
-    while not waiting.over.wait(POLL_SECONDS):
-        reason = stop() or manner.watch(process.pid)
-        if reason is not None:
-            _end(process, waiting.over, manner)
-            break
-    waiting.over.wait()
-    _kill_group(process.pid)  # what it began and left behind
-    _alive.discard(process.pid)
-    usage = waiting.usage
+    try:
+        while not waiting.over.wait(POLL_SECONDS):
+            reason = stop() or manner.watch(process.pid)
+            if reason is not None:
+                _end(process, waiting.over, manner)
+                break
+        waiting.over.wait()
+    finally:
+        kill_session(process.pid)  # it, if this was interrupted, and what it began and left behind
+        waiting.over.wait()
+        _alive.discard(process.pid)
+    used = waiting.used
     return Ended(
-        exit_code=waiting.exit_code,
+        exit_code=used.exit_code,
         reason=reason,
         seconds=time.monotonic() - began,
-        cpu_seconds=usage.ru_utime + usage.ru_stime,
-        peak_rss_bytes=usage.ru_maxrss * 1024,
+        cpu_seconds=used.cpu_seconds,
+        peak_rss_bytes=used.peak_rss_bytes,
         said=said.text(),
     )
-
-
-def resident_bytes(session: int) -> int:
-    """The memory that the processes of a session have now, what they share counted for each; a process that
-    `run_process` has begun leads a session."""
-    pages = 0
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            fields = Path("/proc", name, "stat").read_text("ascii", "replace").rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                pages += int(fields[21])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _end(process: "subprocess.Popen[bytes]", over: threading.Event, manner: Manner) -> None:
@@ -105,32 +97,25 @@ def _end(process: "subprocess.Popen[bytes]", over: threading.Event, manner: Mann
     with contextlib.suppress(ProcessLookupError):
         os.kill(process.pid, manner.asks)
     if not over.wait(manner.grace):
-        _kill_group(process.pid)
+        kill_session(process.pid)
 
 
 def kill_all() -> None:
     """End at once all that `run_process` has begun and is not over."""
     for group in tuple(_alive):
-        _kill_group(group)
-
-
-def _kill_group(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
+        kill_session(group)
 
 
 class _Waiting:
-    """A thread that waits for a process, and has its exit code and what it used when that is `over`."""
+    """A thread that waits for a process, and has what it used when that is `over`."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.over = threading.Event()
-        self.exit_code = 0
         self._process = process
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
-        _, status, self.usage = os.wait4(self._process.pid, 0)
-        self.exit_code = self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.used = wait_for(self._process)
         self.over.set()
 
 

@@ -1,14 +1,12 @@
 """Memory, time and thread budgets: what the process may use, what it has used, and how people write both.
 
-Sizes are bytes (int), durations are seconds (float).  The only module that knows psutil, which it imports
-when asked about the running process; everything else here needs the standard library alone.
+Sizes are bytes (int), durations are seconds (float). What is asked about the running process takes psutil, which is
+imported then; everything else here needs the standard library alone.
 """
 
 import itertools
 import math
-import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,9 +20,10 @@ from extbnsl.core.figures import format_size
 from extbnsl.core.options import Option, Options
 from extbnsl.core.sentences import Mention, Sentence
 from extbnsl.machine.cluster import KINDS, hands_given
+from extbnsl.machine.system import PROCESSES, address_space, free_bytes, processors, text_of
 
 CGROUPS = Path("/sys/fs/cgroup")
-MEMBERSHIP = Path("/proc/self/cgroup")
+MEMBERSHIP = PROCESSES / "self" / "cgroup"
 MINIMUM_MEMORY = 16 << 20  # bytes that the solver's smallest tables and buffers need
 MAXIMUM_THREADS = 1024
 LEAST_ADDRESS_SPACE = 900 << 20  # bytes; 820 million were taken when all kernels were compiled by one thread
@@ -206,12 +205,12 @@ class Deadline:
 def default_threads(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
     """Processors that this process may run on, or what its control groups grant if that is less: the time per second of
     so many, rounded up."""
-    allowed: float = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed: float = processors()
     for folder in _groups("cpu", cgroups, membership):
         if (folder / "cpu.max").exists():
-            granted, _, period = _text(folder / "cpu.max").partition(" ")
+            granted, _, period = text_of(folder / "cpu.max").partition(" ")
         else:
-            granted, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
+            granted, period = text_of(folder / "cpu.cfs_quota_us"), text_of(folder / "cpu.cfs_period_us")
         if granted.strip().isdigit() and period.strip().isdigit() and int(period) > 0:  # 'max' and -1: no limit
             allowed = min(allowed, int(granted) / int(period))
     return max(1, math.ceil(allowed))
@@ -224,9 +223,9 @@ def default_memory(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> in
     free = psutil.virtual_memory().available
     for folder in _groups("memory", cgroups, membership):
         if (folder / "memory.max").exists():
-            limit, usage, prefix = _text(folder / "memory.max"), _text(folder / "memory.current"), ""
+            limit, usage, prefix = text_of(folder / "memory.max"), text_of(folder / "memory.current"), ""
         else:
-            limit, usage = _text(folder / "memory.limit_in_bytes"), _text(folder / "memory.usage_in_bytes")
+            limit, usage = text_of(folder / "memory.limit_in_bytes"), text_of(folder / "memory.usage_in_bytes")
             prefix = "total_"  # the first version counts a group's children apart
         if limit.strip().isdigit() and usage.strip().isdigit():
             free = min(free, max(0, int(limit) - int(usage) + _reclaimable(folder / "memory.stat", prefix)))
@@ -248,10 +247,9 @@ def default_disk(folder: Path) -> int:
 def free_disk(folder: Path) -> int:
     """The bytes that this process may still write on the disk of `folder`; InputError without it."""
     try:
-        free = os.statvfs(folder)
+        return free_bytes(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be used ({error.strerror}); give an existing folder.") from error
-    return free.f_bavail * free.f_frsize
 
 
 def too_little_memory(work: str, needed: int, granted: int, threads: int) -> Sentence:
@@ -265,26 +263,12 @@ def check_address_space() -> None:
 
     Those do not say so themselves: numpy's ends the process, and so does the compiler, without a word to Python.
     """
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+    limit = address_space()
+    if limit < LEAST_ADDRESS_SPACE:
         raise BudgetError(
-            f"The system limits the address space of this process to {format_size(limit)}, and compiling takes "
+            f"The system limits the address space of this process to {format_size(int(limit))}, and compiling takes "
             f"{format_size(LEAST_ADDRESS_SPACE)}; raise the limit (ulimit -v)."
         )
-
-
-def peak_rss() -> int:
-    """The most bytes of this process that have been resident at once."""
-    # getrusage would also count what the parent had resident before this process replaced its image.
-    status = _text(Path("/proc/self/status"))
-    if found := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
-        return int(found[1]) * 1024
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def current_rss() -> int:
@@ -303,7 +287,7 @@ def _reclaimable(stat: Path, prefix: str) -> int:
     """Bytes of cache that the kernel gives back before it refuses memory; shared memory is not in it."""
     kinds = (f"{prefix}active_file", f"{prefix}inactive_file", "slab_reclaimable")
     size = 0
-    for line in _text(stat).splitlines():
+    for line in text_of(stat).splitlines():
         words = line.split()
         size += int(words[1]) if len(words) > 1 and words[0] in kinds else 0
     return size
@@ -315,7 +299,7 @@ def _groups(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
     In a container the group's own path often does not exist below the mount, whose root is then the group:
     folders that are not there are passed over.
     """
-    for line in _text(membership).splitlines():
+    for line in text_of(membership).splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
@@ -328,11 +312,3 @@ def _groups(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
         for root, group in itertools.product(roots, (own, *own.parents)):
             if (root / group).is_dir():
                 yield root / group
-
-
-def _text(path: Path) -> str:
-    """The text of a small file, empty if it cannot be read."""
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

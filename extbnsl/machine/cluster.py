@@ -4,7 +4,6 @@ queue of a site, as its own configuration of Dask makes them.
 Importing this loads nothing of Dask's.
 """
 
-import asyncio
 import contextlib
 import json
 import logging
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.arguments import imported, written_number
 from extbnsl.core.errors import InputError
-from extbnsl.machine.heap import ENVIRONMENT
+from extbnsl.machine.system import ENVIRONMENT
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -139,13 +138,16 @@ def _local(asked: Cluster, threads: int) -> Iterator["Client"]:
                 silence_logs=logging.CRITICAL,
             )
             stack.enter_context(cluster)
-            client = stack.enter_context(Client(cluster, set_as_default=False))
+            # what is large need not go by the scheduler, which would read it and write it once more
+            client = stack.enter_context(Client(cluster, set_as_default=False, direct_to_workers=True))
         yield client
 
 
 @contextlib.contextmanager
 def _there(asked: Cluster, threads: int) -> Iterator["Client"]:
     """The cluster of a scheduler that somebody else has begun, at an address or by its file."""
+    import asyncio  # which takes a while
+
     from distributed import Client
 
     address = _address_in(asked.where) if asked.kind == FILE else asked.where

@@ -13,7 +13,6 @@ import hashlib
 import importlib
 import io
 import math
-import os
 import pickle
 import platform
 import sys
@@ -327,7 +326,7 @@ def told_of_this() -> dict[str, str]:
         digest.update(str(path.relative_to(top)).encode() + b"\0" + path.read_bytes())
     versions = {name: metadata.version(name) for name in MATTERS} | {"arithmetic": _arithmetic()}
     python = f"{sys.version_info.major}.{sys.version_info.minor} ({platform.python_implementation()})"
-    return {"extbnsl": digest.hexdigest()[:16], "Python": python, "host": os.uname().nodename} | versions
+    return {"extbnsl": digest.hexdigest()[:16], "Python": python, "host": platform.node()} | versions
 
 
 def _arithmetic() -> str:

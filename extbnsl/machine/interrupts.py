@@ -3,12 +3,14 @@
 import contextlib
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from extbnsl.core.claims import INTERRUPTED
+from extbnsl.machine.system import ENDING, NO_TERMINAL
 
 KILLED = 130  # the exit code of what was ended by Ctrl-C
 NOTHING_WRITTEN = "Interrupted before there was a result; nothing was written."
@@ -27,17 +29,17 @@ class Interrupts:
         self._said: str | None = None
         self._at_once: Callable[[], None] = lambda: None
         self._previous: dict[signal.Signals, Any] = {}
-        self._told = self._told_before = -1  # file descriptors that get the numbers of signals
+        self._told_before = -1  # the descriptor that gets the numbers of signals otherwise
 
     def __enter__(self) -> "Interrupts":
-        heard, self._told = os.pipe()
-        os.set_blocking(self._told, False)
-        self._told_before = signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+        heard, self._told = socket.socketpair()
+        self._told.setblocking(False)
+        self._told_before = signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
         self._heard = threading.Thread(target=self._listen, args=(heard,), daemon=True)
         with contextlib.suppress(RuntimeError):  # whoever works needs a thread too, and says that there is none
             self._heard.start()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup is respected
+        for number in ENDING:
+            if number != NO_TERMINAL or signal.getsignal(number) != signal.SIG_IGN:  # nohup is respected
                 self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -45,7 +47,7 @@ class Interrupts:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._told_before)
-        os.close(self._told)
+        self._told.close()
         if self._heard.ident is not None:
             self._heard.join()
 
@@ -59,11 +61,11 @@ class Interrupts:
         """The reason to stop, which is INTERRUPTED, once a signal came."""
         return self._reason
 
-    def _listen(self, heard: int) -> None:
+    def _listen(self, heard: socket.socket) -> None:
         """End the process at the second signal."""
         left = 2
-        with open(heard, "rb", buffering=0) as signals:
-            while number := signals.read(1):
+        with heard:
+            while number := heard.recv(1):
                 left -= number[0] in self._previous
                 if left == 0:
                     self._at_once()

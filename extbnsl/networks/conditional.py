@@ -1,8 +1,9 @@
 """The parameters of a network of states and numbers: a table for each variable of states, and for each of numbers a
 regression in each configuration of its parents of states; and what such a network says of records.
 
-Answers are exact. Given the states of all variables, those of numbers are jointly Gaussian (Lauritzen and Wermuth
-1989); so each joint state of those that are not observed and matter is looked at in turn, and the answer is a mixture.
+Answers are exact. Given the states of their parents, the variables of numbers are jointly Gaussian (Lauritzen and
+Wermuth 1989); so each joint state of such parents that are not observed and matter is looked at in turn, and the answer
+is a mixture. Other variables of states are summed out, as of a network of states alone: none has a parent of numbers.
 """
 
 import itertools
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import Mixed
-from extbnsl.networks import gaussian
+from extbnsl.machine.workers import chunks
+from extbnsl.networks import gaussian, inference
 from extbnsl.networks.answer import Answer
 from extbnsl.networks.gaussian import Regression, regression_of
+from extbnsl.networks.inference import Tables
 from extbnsl.networks.network import Network, relevant
 from extbnsl.networks.parameters import by_observed, check_entries, states_drawn, table_of
 
-MOST_JOINT = 1 << 16  # joint states of what is not observed, for a record
+MOST_JOINT = 1 << 16  # joint states of parents of numbers that are not observed, for a record
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,16 @@ class Conditionals:
     def of_states(self) -> list[bool]:
         """Which variables have states."""
         return [bool(own) for own in self.states]
+
+    @property
+    def tables(self) -> Tables:
+        """Those of the variables of states, which alone may be asked for or observed there."""
+
+        def of(children: Collection[int]) -> dict[int, NDArray[np.float64]]:
+            found = {child: self.families[child].table for child in children}
+            return {child: table for child, table in found.items() if table is not None}
+
+        return Tables(self.network, tuple(len(own) or 1 for own in self.states), of)
 
 
 def conditionals(
@@ -130,74 +143,131 @@ def _regressed(family: Family, child: int, data: Mixed) -> Family:
 
 
 @dataclass(frozen=True, eq=False)
-class _Component:
-    """What a joint state of the variables of states says of some records that agree in the observed ones: codes (n,);
-    logs (N,): of its probability with what is observed; network, fitted: of the numbers, given it."""
+class _Components:
+    """What joint states of parents of numbers say of N records that agree in the observed states.
 
+    codes: (C, n) those of the observed variables of states and of the free parents, which are the settled ones.
+    logs: (C, N) of the probability of each with what is observed.
+    network: of the numbers; fitted: of each joint state, given it.
+    """
+
+    known: Conditionals
     codes: NDArray[np.int64]
+    settled: tuple[int, ...]
     logs: NDArray[np.float64]
     network: Network
-    fitted: tuple[Regression, ...]
+    fitted: tuple[tuple[Regression, ...], ...]
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How likely each is in each record, (C, N); nan in one that is impossible."""
+        with np.errstate(invalid="ignore"):
+            return np.exp(self.logs - np.logaddexp.reduce(self.logs, axis=0))
+
+    def shares(self, targets: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+        """How likely the states of these variables are in each, (C, its arity); 0 in one that is impossible."""
+        found = {v: np.eye(len(self.known.states[v]))[self.codes[:, v]] for v in targets if v in self.settled}
+        if others := [v for v in targets if v not in found]:
+            own = inference.marginals(self.known.tables, others, self.codes, self.settled)
+            found.update((v, np.nan_to_num(each)) for v, each in zip(others, own, strict=True))
+        return found
 
 
 def _components(
     known: Conditionals,
-    codes: NDArray[np.int64],
+    codes: NDArray[np.integer],
     values: NDArray[np.float64],
     children: Collection[int],
-    observed: Collection[int],
-) -> Iterator[_Component]:
-    """The joint states of what is not observed, of records whose observed states are `codes` (n,), by these families;
-    InputError if there are too many."""
-    network, given, of_states = known.network, set(observed), known.of_states
-    members = sorted({v for child in children for v in (*network.parents[child], child)})
-    free = [v for v in members if of_states[v] and v not in given]
+    observed: Sequence[int],
+) -> Iterator[tuple[NDArray[np.int64], _Components]]:
+    """Which records (N, n) agree in the observed states, and the joint states that the numbers of these families depend
+    on, with theirs; InputError if there are too many. The sums over other states are made for many groups at once."""
+    of_states = known.of_states
+    given = [v for v in observed if of_states[v]]
+    parents = {p for child in children if not of_states[child] for p in known.families[child].discrete}
+    free = sorted(parents.difference(given))
     arities = [len(known.states[v]) for v in free]
-    if math.prod(arities) > MOST_JOINT:
+    if (size := math.prod(arities)) > MOST_JOINT:
         raise InputError(
-            f"What is not given has {math.prod(arities):,} joint states that matter, and {MOST_JOINT:,} are the most: "
+            f"What is not given has {size:,} joint states that numbers depend on, and {MOST_JOINT:,} are the most: "
             "give more variables of states."
         )
-    numbers = [v for v in range(len(network.names)) if not of_states[v]]
-    at = {v: i for i, v in enumerate(numbers)}
-    own = Network(
-        tuple(network.names[v] for v in numbers),
-        tuple(tuple(at[p] for p in known.families[v].numbers) for v in numbers),
+    free_states = np.array(list(itertools.product(*map(range, arities))), np.int64).reshape(size, -1)
+    tabled = sorted(v for v in children if of_states[v])
+    numbers = _numbers_of(known, children, observed)
+    groups = list(_alike(codes, given))
+    for start, end in chunks(len(groups), max(1, MOST_JOINT // size)):
+        full = np.repeat(np.array([own for own, _ in groups[start:end]]), size, axis=0)
+        full[:, free] = np.tile(free_states, (end - start, 1))
+        logs = _logs_of_states(known, tabled, full, (*given, *free))
+        for at, (_, rows) in enumerate(groups[start:end]):
+            part = slice(at * size, (at + 1) * size)
+            fitted = numbers.fitted(full[part])
+            each = numbers.added(logs[part], fitted, values[rows])
+            yield rows, _Components(known, full[part], (*given, *free), each, numbers.network, fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class _NumbersOf:
+    """The variables of numbers of a network, places (m,), as a network of their own; families: theirs; counted, seen:
+    which of them, by their numbers in it, have families that count, and are observed."""
+
+    network: Network
+    families: tuple[Family, ...]
+    places: list[int]
+    counted: list[int]
+    seen: list[int]
+
+    def fitted(self, codes: NDArray[np.int64]) -> tuple[tuple[Regression, ...], ...]:
+        """The regressions for each of these codes (C, n)."""
+        chosen = [[own.regressions[j] for j in own.configuration(codes).tolist()] for own in self.families]
+        return tuple(zip(*chosen, strict=True)) if chosen else ((),) * len(codes)
+
+    def added(
+        self, logs: NDArray[np.float64], fitted: Sequence[tuple[Regression, ...]], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """These logarithms (C,) with those of the densities of what is observed in records of values (N, n): (C, N)."""
+        each = np.repeat(logs[:, None], len(values), axis=1)
+        own = values[:, self.places]
+        for at in np.flatnonzero(logs > -np.inf).tolist() if self.counted else ():
+            each[at] += gaussian.log_densities(self.network, fitted[at], own, self.seen, self.counted)
+        return each
+
+
+def _numbers_of(known: Conditionals, children: Collection[int], observed: Collection[int]) -> _NumbersOf:
+    places = [v for v, states in enumerate(known.states) if not states]
+    at = {v: i for i, v in enumerate(places)}
+    families = tuple(known.families[v] for v in places)
+    network = Network(
+        tuple(known.network.names[v] for v in places), tuple(tuple(at[p] for p in own.numbers) for own in families)
     )
-    counted = [at[v] for v in children if not of_states[v]]
-    seen = [at[v] for v in observed if not of_states[v]]
-    for joint in itertools.product(*map(range, arities)):
-        full = codes.copy()
-        full[free] = joint
-        logs = 0.0
-        for child in children:
-            table = known.families[child].table
-            if table is not None:
-                share = table[tuple(full[[*network.parents[child], child]])]
-                logs += math.log(share) if share > 0.0 else -math.inf
-        fitted = tuple(_chosen(known.families[v], full) for v in numbers)
-        each = np.full(len(values), logs)
-        if counted and logs > -math.inf:
-            each += gaussian.log_densities(own, fitted, values[:, numbers], seen, counted)
-        yield _Component(full, each, own, fitted)
+    return _NumbersOf(
+        network, families, places, [at[v] for v in children if v in at], [at[v] for v in observed if v in at]
+    )
 
 
-def _chosen(family: Family, codes: NDArray[np.int64]) -> Regression:
-    """The regression of a family of numbers for a joint state."""
-    return family.regressions[int(family.configuration(codes[None])[0])]
+def _logs_of_states(
+    known: Conditionals, children: Sequence[int], codes: NDArray[np.int64], settled: Collection[int]
+) -> NDArray[np.float64]:
+    """The logarithm of the product of these tables for these codes (C, n), summed over what is not settled: (C,)."""
+    families = {child: (*known.network.parents[child], child) for child in children}
+    left = [child for child, family in families.items() if not set(settled).issuperset(family)]
+    logs = inference.log_sums(known.tables, left, codes, settled) if left else np.zeros(len(codes))
+    tables = known.tables.of([child for child in children if child not in left])
+    with np.errstate(divide="ignore"):
+        for child, table in tables.items():
+            logs = logs + np.log(table[tuple(codes[:, families[child]].T)])
+    return logs
 
 
-def _alike(
-    known: Conditionals, codes: NDArray[np.integer], observed: Sequence[int]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The records (N, n) in groups that agree in the observed states: codes (n,), and which they are."""
-    seen = [v for v in observed if known.of_states[v]]
+def _alike(codes: NDArray[np.integer], seen: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The records (N, n) in groups that agree in the seen states: codes (n,), and which they are."""
     own, which = np.unique(codes[:, seen], axis=0, return_inverse=True)
+    full = np.zeros((len(own), codes.shape[1]), np.int64)
+    full[:, seen] = own
     which = which.reshape(-1)
-    for group in range(len(own)):
-        full = np.zeros(codes.shape[1], np.int64)
-        full[seen] = own[group]
-        yield full, np.flatnonzero(which == group)
+    order = np.argsort(which, kind="stable")
+    yield from zip(full, np.split(order, np.cumsum(np.bincount(which))[:-1]), strict=False)  # of no records no group
 
 
 def log_densities_observed(
@@ -227,9 +297,8 @@ def log_densities(
 ) -> NDArray[np.float64]:
     """The same of records of which the same variables are observed, by the families of these children alone."""
     found = np.zeros(len(codes))
-    for full, rows in _alike(known, codes, observed):
-        parts = [part.logs for part in _components(known, full, values[rows], children, observed)]
-        found[rows] = np.logaddexp.reduce(parts, axis=0)
+    for rows, parts in _components(known, codes, values, children, observed):
+        found[rows] = np.logaddexp.reduce(parts.logs, axis=0)
     return found
 
 
@@ -249,21 +318,17 @@ def conditioned(
     states = {v: np.zeros((len(codes), len(known.states[v]))) for v in targets if of_states[v]}
     means, squares = np.zeros((len(codes), len(numbers))), np.zeros((len(codes), len(numbers), len(numbers)))
     children = relevant(known.network, targets, observed)
-    for full, rows in _alike(known, codes, observed):
-        parts = list(_components(known, full, values[rows], children, observed))
-        logs = np.array([part.logs for part in parts])
-        with np.errstate(invalid="ignore"):
-            weights = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
-        for part, own in zip(parts, weights, strict=True):
-            for v, found in states.items():
-                found[rows, part.codes[v]] += own
-            if numbers:
-                seen = [at[v] for v in observed if not of_states[v]]
-                mean, covariance = gaussian.conditioned(
-                    part.network, part.fitted, values[rows][:, places], [at[v] for v in numbers], seen
-                )
-                means[rows] += own[:, None] * mean
-                squares[rows] += own[:, None, None] * (covariance + mean[:, :, None] * mean[:, None, :])
+    for rows, parts in _components(known, codes, values, children, observed):
+        weights = parts.weights
+        for v, shares in parts.shares(list(states)).items():
+            states[v][rows] = weights.T @ shares
+        if not numbers:
+            continue
+        seen, asked = [at[v] for v in observed if not of_states[v]], [at[v] for v in numbers]
+        for fitted, own in zip(parts.fitted, weights, strict=True):
+            mean, covariance = gaussian.conditioned(parts.network, fitted, values[rows][:, places], asked, seen)
+            means[rows] += own[:, None] * mean
+            squares[rows] += own[:, None, None] * (covariance + mean[:, :, None] * mean[:, None, :])
     covariances = squares - means[:, :, None] * means[:, None, :]
     return Answer(states, means, covariances)
 
@@ -278,13 +343,13 @@ def joint(
     """The joint probabilities of some variables of states given the observed ones in one record, (*their arities)."""
     found = np.zeros([len(known.states[v]) for v in targets])
     children = relevant(known.network, targets, observed)
-    ((full, rows),) = _alike(known, codes, observed)
-    parts = list(_components(known, full, values[rows], children, observed))
-    logs = np.array([part.logs[0] for part in parts])
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(logs - np.logaddexp.reduce(logs))
-    for part, own in zip(parts, weights.tolist(), strict=True):
-        found[tuple(part.codes[list(targets)])] += own
+    ((_, parts),) = _components(known, codes, values, children, observed)
+    others = [v for v in targets if v not in parts.settled]
+    shares = np.ones(len(parts.codes))
+    if others:
+        shares = np.nan_to_num(inference.joint(known.tables, others, parts.codes, parts.settled))
+    for own, weight, share in zip(parts.codes, parts.weights[:, 0], shares, strict=True):
+        found[tuple(slice(None) if v in others else own[v] for v in targets)] += weight * share
     return found
 
 

@@ -170,7 +170,19 @@ def log_evidence(
     children = set(relevant(tables.network, (), observed))
     if apart_from:
         children -= set(relevant(tables.network, apart_from, observed))
-    work = _Elimination.of(tables, sorted(children), observed, ())
+    return log_sums(tables, sorted(children), codes, observed, memory)
+
+
+def log_sums(
+    tables: Tables,
+    children: Sequence[int],
+    codes: NDArray[np.integer],
+    observed: Collection[int],
+    memory: int | None = None,
+) -> NDArray[np.float64]:
+    """The logarithm of the product of the tables of these children in each record (N, n), summed over what is not
+    observed: float64 (N,); else as `marginals`."""
+    work = _Elimination.of(tables, children, observed, ())
     return _answers(work, codes, memory, lambda factors: [np.atleast_1d(factors[-1].logs)])[0]
 
 

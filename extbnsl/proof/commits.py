@@ -17,7 +17,8 @@ from extbnsl.files import names
 from extbnsl.files.arrays import NAMES, StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, RunState, Spent, commit
 from extbnsl.files.shelf import Shelf, write_lists
-from extbnsl.machine.budgets import cpu_seconds, peak_rss
+from extbnsl.machine.budgets import cpu_seconds
+from extbnsl.machine.system import peak_rss
 from extbnsl.machine.workers import Patience, Stopped
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors

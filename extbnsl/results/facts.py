@@ -381,7 +381,8 @@ def _of_all(document: Document) -> Iterator[tuple[str, str]]:
     best = "" if own is None else f"this network has a probability of {format_share(own['probability'])}"
     if "estimate" in found:
         estimate = found["estimate"]
-        yield "posterior", f"{over} about {estimate['log_weight']:,.3f} nats (+- {estimate['standard_error']:.3f})"
+        error = f"+- {estimate['standard_error']:.3f}{' and what was not drawn' * (estimate['ignored_orders'] > 0.0)}"
+        yield "posterior", f"{over} about {estimate['log_weight']:,.3f} nats ({error})"
         yield "estimated", f"from {_draws_told(estimate)}; nothing is proved"
         yield "best", f"{best} (+- {format_share(own['standard_error'])})"
     else:

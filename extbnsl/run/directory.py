@@ -51,6 +51,7 @@ from extbnsl.files.manifest import Manifest, RunState, entries, remove_debris, w
 from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
 from extbnsl.files.store import Scratch, is_marked, new_scratch, remove_folders
 from extbnsl.files.store import remove_scratch as remove_scratch_folder
+from extbnsl.machine.system import read_at
 
 
 class RunDirectory:
@@ -243,7 +244,7 @@ def _open_log(path: Path) -> int:
     try:
         descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         length = os.fstat(descriptor).st_size
-        if length and os.pread(descriptor, 1, length - 1) != b"\n":
+        if length and read_at(descriptor, 1, length - 1) != b"\n":
             os.write(descriptor, b"\n")
     except OSError as error:
         raise write_failure(path, error) from error

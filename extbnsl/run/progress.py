@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import math
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -41,7 +42,8 @@ from extbnsl.core.figures import (
     stage_title,
     wrapped,
 )
-from extbnsl.machine.budgets import current_rss, peak_rss
+from extbnsl.machine.budgets import current_rss
+from extbnsl.machine.system import peak_rss
 
 if TYPE_CHECKING:
     from extbnsl.run.rows import Rows
@@ -281,7 +283,7 @@ class StatusFile:
         self._written = -math.inf
         self.has_layers = False  # whether a layer has ended
         self._told: dict[str, Any] = dict.fromkeys((*STATUS_TEXTS, *STATUS_NUMBERS))
-        self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
+        self._told |= {"process": os.getpid(), "host": platform.node(), "doing": "starting"}
 
     def __call__(self, event: Event) -> None:
         """Take in `event`, and write unless that was done a moment ago."""

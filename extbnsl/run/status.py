@@ -5,7 +5,7 @@ Reading needs the standard library alone, and neither waits for the run nor dist
 """
 
 import math
-import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -230,7 +230,7 @@ def _state_text(told: Mapping[str, Any]) -> str:
     state, how = told["state"], told["ended"] or ""
     how = how if " " in how else how.replace("_", " ")  # a status, not a sentence
     if state == "running":
-        place = f" on {told['host']}" if told["host"] not in (None, os.uname().nodename) else ""
+        place = f" on {told['host']}" if told["host"] not in (None, platform.node()) else ""
         return f"running, process {told['process'] or 'unknown'}{place}"
     if state == "killed":
         return "not running; it ended without a message (killed, or power failure)"

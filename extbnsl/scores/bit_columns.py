@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.kernels.compiler import inlined, inner, spliced
 
 ENTRIES_OF_WORD = 16  # of a word, on average, if there are many: else a node has no columns
 WORDS_AT_LEAST = 1024  # that a node may have whatever its entries
@@ -301,8 +301,10 @@ def _lay_out(several, parts):
         for t in range(words):
             k, at = begin[p] + t, turn[t] + to
             parts.word[at], parts.digit[at], parts.mask[at] = own[0, k], own[1, k], own[2, k]
-    records[:several] = parts.met[:several]
-    begin[: longest + u64(1)] = turn[: longest + u64(1)]
+    for p in range(several):
+        records[p] = parts.met[p]
+    for t in range(longest + u64(1)):
+        begin[t] = turn[t]
 
 
 @inner
@@ -338,7 +340,8 @@ def _mask_column(v, top, table, nodes, columns, parts):
         for k in range(begin[turns if turns else several]):
             masked[k] = own[parts.word[k]] & parts.mask[k]
         _meet(masked, masked, parts)
-        parts.states[at + s, :several] = parts.met[:several]
+        for p in range(several):
+            parts.states[at + s, p] = parts.met[p]
     parts.made[v] = parts.name[0]
 
 
@@ -364,7 +367,7 @@ def _add_all(values, several, total, add, given):
     return (a + b) + (c + d)
 
 
-@inlined
+@spliced
 def add_up_bits(z, y, total, columns, parts, table, add, given):
     """`total` with the records of the joint states of two variables in each part; their masked columns are there."""
     several, met, rest, records = parts.counts[SEVERAL], parts.met, parts.rest, parts.records

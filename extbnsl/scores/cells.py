@@ -65,7 +65,7 @@ def cells_of(dataset: "Dataset | Mixed", child: int, parents: Sequence[int] = ()
         counts = counts[counts.any(axis=1)]
     else:
         counts = np.bincount(own)[None, :]
-    possible = math.prod(dataset.arities[list(parents)].tolist())
+    possible = math.prod(len(dataset.states[parent]) for parent in parents)
     states = float(possible) if possible < 1e300 else math.inf
     if counted is None and dataset.weights is None:
         return Cells(counts, arity, states)

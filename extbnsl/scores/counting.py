@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit, spliced
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 from extbnsl.scores.bit_columns import (
     ONES,
@@ -91,7 +91,8 @@ class Space(NamedTuple):
 
     columns, parts: the entries of a node as bits;
     ids (d,) uint32: of each entry the cell by all variables but the lowest;
-    slot, hist uint32, as long as there may be cells: scratch; the last one is zero between uses.
+    slot, hist uint32, as long as there may be cells: scratch; the last one is zero between uses;
+    sums (n,) float64: of varsets that differ in their lowest member alone, for each.
     """
 
     nodes: Nodes
@@ -101,6 +102,7 @@ class Space(NamedTuple):
     ids: NDArray[np.uint32]
     slot: NDArray[np.uint32]
     hist: NDArray[np.uint32]
+    sums: NDArray[np.float64]
 
 
 def counting_table(
@@ -264,7 +266,8 @@ def counting_space(table: CountingTable, size: int, light: int = 0) -> Space:
     dropped = np.zeros((depth, light), np.int64) if light else np.zeros(depth)
     ids, slot, hist = np.zeros(d, np.uint32), np.empty(width, np.uint32), np.zeros(width, np.uint32)
     nodes = Nodes(row, weight, cell, entries, cells, name, dropped)
-    return Space(nodes, table, columns_of(table.arities, d), parts_of(table.arities, d), ids, slot, hist)
+    columns, parts, sums = columns_of(table.arities, d), parts_of(table.arities, d), np.zeros(table.arities.size)
+    return Space(nodes, table, columns, parts, ids, slot, hist, sums)
 
 
 @inlined
@@ -291,7 +294,7 @@ def begin_at_root(space):
     _name(0, nodes)
 
 
-@inlined
+@spliced
 def descend(asked, together, space, push, enough, finish, values, out):
     """Fill out[i] for the present varset V of `size` >= 1 members at place first + i, for each i, in descending order.
 
@@ -302,7 +305,6 @@ def descend(asked, together, space, push, enough, finish, values, out):
     Varsets that differ in that alone have neighbouring ranks: if `together`, they are finished at once. values (n, ...)
     is scratch.
     """
-    asked, space, values, out = borrowed((asked, space, values, out))
     size, first, places, binomials = asked
     wanted, variable = np.empty(values.shape[0], np.int64), np.zeros(depth_of(size), np.int64)
     walk = start_walk(size, binomials)
@@ -357,7 +359,7 @@ def needs_no_more(top, walk, space):
     return words >= 0 and (space.table.arities[0] - 1) * words <= WORDS * space.nodes.entries[top]
 
 
-@inlined
+@spliced
 def add_up_group(top, walk, wanted, space, begin, add, end, given):
     """The records of each joint state of the walk's varset, with each v of `wanted` as its lowest member.
 
@@ -415,35 +417,28 @@ def _push(top, v, space):
     refine(top, v, space, _drop)
 
 
-class _Sums(NamedTuple):
-    """What sums of m ln m take beside the space of counting: where they are put, (n,) float64."""
-
-    space: Space
-    sums: NDArray[np.float64]
-
-
 @inlined
-def _begin_sum(top, ones, given):
+def _begin_sum(top, ones, space):
     """The sum over the cells that were dropped."""
-    return given.space.nodes.dropped[top]
+    return space.nodes.dropped[top]
 
 
 @inlined
-def _add_to_sum(total, m, given):
+def _add_to_sum(total, m, space):
     """The sum with a cell of m records."""
-    return total + given.space.table.mlogm[m]
+    return total + space.table.mlogm[m]
 
 
 @inlined
-def _end_sum(total, v, walk, given):
+def _end_sum(total, v, walk, space):
     """Take the sum of the varset whose lowest member is v."""
-    given.sums[v] = total
+    space.sums[v] = total
 
 
-@inlined
+@spliced
 def _sum_group(top, walk, wanted, space, sums):
-    """sums[v] for every v of `wanted`."""
-    add_up_group(top, walk, wanted, space, _begin_sum, _add_to_sum, _end_sum, _Sums(space, sums))
+    """sums[v], which are the space's, for every v of `wanted`."""
+    add_up_group(top, walk, wanted, space, _begin_sum, _add_to_sum, _end_sum, space)
 
 
 @njit
@@ -455,5 +450,4 @@ def count(size, first, places, binomials, space, out):
     """
     places, binomials, space, out = borrowed((places, binomials, space, out))
     begin_at_root(space)
-    sums = np.zeros(space.table.arities.size)
-    descend((size, first, places, binomials), True, space, _push, needs_no_more, _sum_group, sums, out)
+    descend((size, first, places, binomials), True, space, _push, needs_no_more, _sum_group, space.sums, out)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit, spliced
 from extbnsl.scores.counting import depth_of, descend
 from extbnsl.scores.gaussian import LEAST_SHARE
 
@@ -36,6 +36,17 @@ class Moments(NamedTuple):
     half: float
     arities: NDArray[np.int64]
     factors: NDArray[np.int64]
+
+
+class Factored(NamedTuple):
+    """What moments are of, where it is asked for more closely.
+
+    factor (n, r) float64: see `unexplained`. groups: of each group of columns that determine each other, regular sets,
+    among them all to which none of the group can be added; no column is in two groups.
+    """
+
+    factor: NDArray[np.float64]
+    groups: tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def moments(matrix: NDArray[np.float64], least: NDArray[np.float64], total: float) -> Moments:
@@ -92,7 +103,7 @@ def _pivot(left, members, v):
     return max(pivot, LEAST)
 
 
-@inlined
+@spliced
 def _determine_group(top, walk, wanted, space, sums):
     """T of the varsets of a group."""
     left, least, members, size = space.lefts[top], space.least, walk.members, walk.members.size - 1
@@ -136,46 +147,70 @@ def unexplained(child, varsets, factor, halt, out):
         residual[:] = factor[child]
         size = _gather(varsets, i, factor, basis)
         for k in range(size):
-            length = _squares(basis[k])
+            length = squared(basis[k])
             for later in range(k + 1, size):
                 _remove(basis[k], length, basis[later])
             _remove(basis[k], length, residual)
-        out[i] = max(_squares(residual), SQUARES)
+        out[i] = max(squared(residual), SQUARES)
 
 
 @njit
 def least_left(child, varsets, factor, halt, out):
-    """out[i] = the least share of its variance that the others leave any of the child and the i-th varset of parents
-    (m, w); if that is less than LEAST, what those before a member leave it.
+    """out[i] = `least_share` of the child and the i-th varset of parents (m, w).
 
-    As `unexplained`. They are one over the diagonal of the inverse of C: the squares of the rows of the inverse of the
-    triangle that the columns make, which grows by a column at a time. O(r k^2) for k parents.
+    As `unexplained`. O(r k^2) for k parents.
     """
     varsets, factor, halt, out = borrowed((varsets, factor, halt, out))
-    n = factor.shape[0]
-    basis, squares, triangle, inverse = np.empty(factor.shape), np.empty(n), np.empty((n, n)), np.empty((n, n))
+    basis, room = np.empty(factor.shape), new_room(factor.shape[0])
     for i in range(varsets.shape[0]):
         if halt[0]:
             break
         size = _gather(varsets, i, factor, basis)
         basis[size] = factor[child]
-        out[i] = 1.0
-        for k in range(size + 1):
-            length = _squares(basis[k])
-            if length < LEAST:
-                out[i] = length
-                break
-            triangle[k, k] = math.sqrt(length)
-            for later in range(k + 1, size + 1):
-                triangle[k, later] = _remove(basis[k], length, basis[later]) * triangle[k, k]
-            squares[k] = 0.0
-            for a in range(k + 1):
-                along = -1.0 if a == k else 0.0
-                for b in range(a, k):
-                    along += inverse[a, b] * triangle[b, k]
-                inverse[a, k] = -along / triangle[k, k]
-                squares[a] += inverse[a, k] * inverse[a, k]
-                out[i] = min(out[i], 1.0 / squares[a])
+        out[i] = least_share(size + 1, basis, room)
+
+
+class Room(NamedTuple):
+    """What `least_share` writes of n columns: squares (n,), triangle and inverse (n, n) float64."""
+
+    squares: NDArray[np.float64]
+    triangle: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
+@inner
+def new_room(n):
+    """Room for so many columns."""
+    return Room(np.empty(n), np.empty((n, n)), np.empty((n, n)))
+
+
+@inner
+def least_share(size, basis, room):
+    """The least share of its variance that the others leave any of so many columns, the first rows of `basis`; if that
+    is less than LEAST, what those before a column leave it. What those before it leave of each row is in its place
+    then, of all rows if the share is LEAST or more.
+
+    They are one over the diagonal of the inverse of C: the squares of the rows of the inverse of the triangle that the
+    columns make, which grows by a column at a time. O(r k^2) for k columns.
+    """
+    squares, triangle, inverse = room.squares, room.triangle, room.inverse
+    least = 1.0
+    for k in range(size):
+        length = squared(basis[k])
+        if length < LEAST:
+            return length
+        triangle[k, k] = math.sqrt(length)
+        for later in range(k + 1, size):
+            triangle[k, later] = _remove(basis[k], length, basis[later]) * triangle[k, k]
+        squares[k] = 0.0
+        for a in range(k + 1):
+            along = -1.0 if a == k else 0.0
+            for b in range(a, k):
+                along += inverse[a, b] * triangle[b, k]
+            inverse[a, k] = -along / triangle[k, k]
+            squares[a] += inverse[a, k] * inverse[a, k]
+            least = min(least, 1.0 / squares[a])
+    return least
 
 
 @inlined
@@ -192,7 +227,7 @@ def _gather(varsets, i, factor, basis):
 
 
 @inlined
-def _squares(vector):
+def squared(vector):
     """The sum of the squares."""
     total = 0.0
     for j in range(vector.size):

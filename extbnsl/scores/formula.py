@@ -46,7 +46,7 @@ class Formula(NamedTuple):
 
     kind: see above; ess: equivalent sample size, of kinds that have one. joint (N + 1,), own (a, N + 1) float64: the
     tables, own by class, none if it is joint; classes (n,) int64: of each variable's arity; arities (n,) float64.
-    mixed (a, N + 1) float64: the table of h in parents/exhaustive/between, by class; none if there is none.
+    mixed (a, N + 1) float64: the table of h in parents/exhaustive/between_bounds, by class; none if there is none.
     states, regrets (p,) float64: the penalty of a family is the regret of all its states less that of its parents', by
     ascending number of states; none if there is no penalty. by_cells: whether a family and all with more parents cost
     at least ln r_X for each cell of P and X, and by_misfit: whether N H(X | all others) and sum of own(m) - joint(m)

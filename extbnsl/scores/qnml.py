@@ -9,8 +9,8 @@ fNML: cost(X | P) = N H(X | P) + sum over the states j of P of ln C(m_j, r_X)
 records each has a largest likelihood that is at most the product of those of its two parts, so
 C(a + b, r) <= C(a, r) C(b, r). Hence what N H(X | all other variables) and the sum make for P bounds all families with
 more parents too. So do ln r_X for each joint state of P and X that occurs: with the first record of a state in a cell
-of m others the product m^m C(m, r) of `between` becomes at least r times as large, and no other record lowers a cost.
-Equivalent networks may cost different sums.
+of m others the product m^m C(m, r) of `between_bounds` becomes at least r times as large, and no other record lowers a
+cost. Equivalent networks may cost different sums.
 
 The regret of the multinomial is how much the normalised maximum likelihood takes off the largest likelihood. C(m, K) is
 the sum, over all sequences of m records with K states, of the largest likelihood of each. It is 1 for K = 1 or m = 0,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit, spliced
 from extbnsl.kernels.ranks import is_present, place_of, rank_without
 from extbnsl.scores.counting import Space, add_up_group, begin_at_root, descend, needs_no_more, refine
 from extbnsl.scores.formula import (
@@ -101,7 +101,7 @@ def _end_tally(total, v, walk, given):
                 figures[MORE + k] = rising(form.ess / (cells * arities[members[k]]), tally, form)
 
 
-@inlined
+@spliced
 def _fill_group(top, walk, wanted, given, figures):
     """figures[v] for every v of `wanted`."""
     add_up_group(top, walk, wanted, given.space, _begin_tally, _add_to_tally, _end_tally, given)

@@ -299,7 +299,7 @@ def _is_sound(arrays: Arrays, variables: int) -> bool:
     """Whether kernels can take the arrays of a file of explored children."""
     children, ended, counts = arrays["children"], arrays["ended"], arrays["families"]
     sizes, costs, parents = arrays["sizes"], arrays["costs"], arrays["parents"]
-    kinds = (children.dtype, ended.dtype, counts.dtype, sizes.dtype, costs.dtype, parents.dtype)
+    kinds: tuple[object, ...] = (children.dtype, ended.dtype, counts.dtype, sizes.dtype, costs.dtype, parents.dtype)
     return (
         kinds == (np.int32, np.int8, np.int64, np.uint8, np.float64, np.int32)
         and children.shape == ended.shape == counts.shape == arrays["scored"].shape == (children.size,)

@@ -13,7 +13,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data
 from extbnsl.em.model import check_em, with_gaps
-from extbnsl.machine.heap import trim_memory
+from extbnsl.machine.system import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import source_of

@@ -11,7 +11,7 @@ from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, 
 from extbnsl.core.codec import Misfit
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
-from extbnsl.core.figures import format_cost, in_full
+from extbnsl.core.figures import format_cost, format_share, in_full
 from extbnsl.data import Dataset
 from extbnsl.files.manifest import POSTERIOR, malformed
 from extbnsl.kbest.constants import with_constants
@@ -36,6 +36,7 @@ from extbnsl.solver.posterior_so_far import PosteriorCommits
 from extbnsl.solver.solving import solved
 
 DRAWN_TOGETHER = 1000  # networks
+MOST_IGNORED = 0.05  # share of the weight of all orders that draws may lack without a word
 FAMILIES_SHARE = 1e-3  # of the width that is allowed, for families that are left out
 
 _PRIORS = {UNIFORM: "all networks", ORDER: "all orders"}
@@ -110,6 +111,8 @@ def _posterior(run: PosteriorRun, survivors: Survivors, features: Features) -> t
     exact = Exactness(math.expm1(lost), state.error)
     sums = Sums(scores.parents, scores.costs, state.families, state.log_weight)
     estimate = _estimate(state) if isinstance(state, WeightedDraws) else None
+    if estimate is not None and estimate.ignored_orders > MOST_IGNORED:
+        context.observer(Warned(_doubted(estimate)))
     found = Posterior(scores.names, scope.prior, state.engine, scope.within, exact, sums, estimate=estimate)
     if not scope.sample or stopped is not None:
         return found, stopped
@@ -126,6 +129,12 @@ def _estimate(state: WeightedDraws) -> Estimate:
     effective = 1.0 / float((state.shares**2).sum())
     log_error = math.sqrt(max(0.0, 1.0 / effective - 1.0 / state.logs.size))
     return Estimate(state.logs.size, effective, log_error, state.ignored_orders, state.squares)
+
+
+def _doubted(estimate: Estimate) -> str:
+    """What standard errors do not tell of draws that lack much."""
+    text = f"Orders with up to {format_share(estimate.ignored_orders)} of the weight of all could not be drawn"
+    return f"{text}: the estimates may be off by far more than their standard errors. Give more memory or disk."
 
 
 def _sum(run: PosteriorRun, engine: Engine) -> str | None:

@@ -13,6 +13,9 @@ come to. P and these supersets are left out if that is not below
 1. the cost of a subset of P, which takes their place, or
 2. the threshold and what is taken from P: no more is taken from a superset.
 
+C may be all candidates that are left, or any of so many members, which `regression_bound` bounds. What the bound rules
+out at the root is no candidate of the search at all.
+
 P alone is left out if it costs no less than without one of its parents. Where there is a lead, a subset must be cheaper
 by that for any of this.
 
@@ -44,6 +47,11 @@ d. 1 / s is at most the Frobenius norm of the inverse of the triangle that all c
    each over its norm, if the triangle were exact; it is off by e sqrt(n), which is t of s, and its inverse by less.
    Twice that norm is enough.
 e. The sum of n squares is off by n u of itself, the logarithm, the price and their sum by some u of the largest figure.
+f. What `regression_bound` says of a node is true of the floats of its triangle, in real numbers. These are columns that
+   are off as of (b), so that (c) holds of it as of what all candidates leave. Its d is proved of the triangle at the
+   root, of columns that are off otherwise: by (c) the norm of a sum of columns is at one of both at least
+   (1 - t) / (1 + t) of what it is at the other, so that (1 - 4 t) d is small enough. Where some columns are singular
+   together nothing is known of such sums, and the bound says nothing.
 
 Where columns nearly determine each other s is small and t large; from COARSEST on nothing is checked.
 """
@@ -51,6 +59,7 @@ Where columns nearly determine each other s is small and t large; from COARSEST 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +80,14 @@ from extbnsl.verify.families import (
     members_of,
 )
 from extbnsl.verify.passes import WeightedCuts
-from extbnsl.verify.regression_search import RegressionChild, new_regression_frames, search_regressions, triangulate
+from extbnsl.verify.regression_bound import Relaxation, new_relaxation, rule_out
+from extbnsl.verify.regression_search import (
+    RegressionChild,
+    RegressionFrames,
+    new_regression_frames,
+    search_regressions,
+    triangulate,
+)
 from extbnsl.verify.rescoring import (
     SINGULAR,
     Scored,
@@ -86,6 +102,7 @@ ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance
 MOST_SETS = 256  # of columns, that are looked at where some are singular
 MOST_PRODUCTS = 1 << 33  # of numbers, that this takes
+ROUNDS = 60  # of a bound at the root, each by better weights than the one before
 PART = 1e-4  # of a vector of norm 1: less is none
 LEAST_ROWS = 64  # that are made a triangle at once
 COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
@@ -222,48 +239,99 @@ def triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[np
     return rows[:n], stages + len(rows) + n
 
 
+class _Asked(NamedTuple):
+    """What the search for the families of one child is about."""
+
+    child: int
+    base: list[int]  # parents of all families
+    depth: int  # most parents beside them
+    alone: float  # what the family of the base costs
+    threshold: int
+    taken: Taken
+
+
+class _Begun(NamedTuple):
+    """A search at its root."""
+
+    child: RegressionChild
+    frames: RegressionFrames
+    relaxed: Relaxation
+
+
 def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
     numbers, demands = problem.numbers, problem.demands
     if child >= first_of_past(numbers):
         return RecountedFamilies(np.zeros((1, words(numbers.variables)), np.uint64), np.zeros(1))
     n, base = numbers.variables, sorted(demands.must[child])
-    candidates = np.array(sorted(demands.may[child] - demands.must[child]), np.int64)
-    # those that tell most of the child beside all others come first: without them much is left
-    candidates = candidates[np.argsort(-problem.partial[child, candidates], kind="stable")]
-    chosen = [*base, *candidates[::-1], child]
-    rows, squares = np.ascontiguousarray(problem.triangle[:, chosen]), (problem.triangle[:, chosen] ** 2).sum(axis=0)
     depth = min(demands.most[child], numbers.records - OWN_PARAMETERS) - len(base)
-    if depth < 0 or (base and least_shares(rows[:, [*range(len(base)), -1]]).min() < SINGULAR):
+    rows = _coordinates(problem, [*base, child])
+    if depth < 0 or (base and least_shares(rows).min() < SINGULAR):
         return RecountedFamilies(np.empty((0, words(n)), np.uint64), np.empty(0))
+    alone = problem.own(child) + problem.each * len(base) + numbers.records / 2 * math.log(float(rows[-1, -1] ** 2))
+    parts = [RecountedFamilies(pack(base, n)[None, :], np.array([alone]))]
+    asked = _Asked(child, base, depth, alone, threshold, taken)
+    candidates = _in_question(problem, asked)
+    if candidates.size == 0 or depth == 0:
+        return parts[0]
+    begun = _begin(problem, asked, candidates)
+    found = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
+    matter, halt = f"of {numbers.names[child]!r} matter to it", problem.workers.halt
+    rest = handed_over(lambda top: search_regressions(top, *begun, halt, *found), found, problem.workers, matter)
+    parts += (RecountedFamilies(*part) for part in rest)
+    return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _coordinates(problem: _Measured, chosen: list[int]) -> NDArray[np.float64]:
+    """Those of these columns, as a triangle."""
+    rows = np.ascontiguousarray(problem.triangle[:, chosen])
     triangulate(rows)
+    return rows[: len(chosen)]
+
+
+def _in_question(problem: _Measured, asked: _Asked) -> NDArray[np.int64]:
+    """The candidates that a bound at the root does not rule out, in the order of the search: those that weigh most in
+    the relaxation come first, of those that weigh nothing the ones that tell most of the child beside all others.
+    Without them much is left, and few of the others are worth their price."""
+    child, demands = asked.child, problem.demands
+    candidates = np.array(sorted(demands.may[child] - demands.must[child]), np.int64)
+    candidates = candidates[np.argsort(-problem.partial[child, candidates], kind="stable")]
+    if candidates.size == 0 or asked.depth == 0:
+        return candidates
+    begun = _begin(problem, asked, candidates)
+    for _ in range(ROUNDS):
+        if not rule_out(0, candidates.size - 1, *begun):
+            return candidates[:0]
+    order = np.argsort(-np.abs(begun.relaxed.weights[::-1]), kind="stable")
+    return candidates[order[~begun.frames.out[0, ::-1][order]]]
+
+
+def _begin(problem: _Measured, asked: _Asked, candidates: NDArray[np.int64]) -> _Begun:
+    """The search of these candidates, at least one, in this order."""
+    child, n, b = asked.child, problem.numbers.variables, len(asked.base)
+    chosen = [*asked.base, *candidates[::-1], child]
+    rows, squares = _coordinates(problem, chosen), (problem.triangle[:, chosen] ** 2).sum(axis=0)
     lead = problem.margin(child) + float(problem.leads[child])
+    clusters, multipliers = asked.taken.clusters, asked.taken.multipliers
     own = RegressionChild(
-        half=numbers.records / 2,
-        worth=math.expm1(2.0 * (problem.each - lead) / numbers.records),
-        own=problem.own(child) + problem.each * len(base),
+        half=problem.numbers.records / 2,
+        worth=math.expm1(2.0 * (problem.each - lead) / problem.numbers.records),
+        own=problem.own(child) + problem.each * b,
         price=problem.each,
         margin=problem.margin(child),
         lead=lead,
-        threshold=threshold,
-        depth=min(depth, candidates.size),
+        threshold=asked.threshold,
+        depth=min(asked.depth, candidates.size),
         candidates=candidates,
-        hits=np.ascontiguousarray(members_of(taken.clusters, n)[:, candidates] * taken.multipliers[:, None]),
-        multipliers=taken.multipliers,
+        hits=np.ascontiguousarray(members_of(clusters, n)[:, candidates] * multipliers[:, None]),
+        multipliers=multipliers,
         least=SINGULAR * float(squares[-1]) if problem.singular else 0.0,
         most=1.0 / SINGULAR if problem.singular else math.inf,
         squares=squares,
-        before=rows[: len(base), len(base) :],
+        before=rows[:b, b:],
     )
-    alone = own.own + own.half * math.log(float((rows[len(base) :, -1] ** 2).sum()))
-    first = pack(base, n)
-    parts = [RecountedFamilies(first[None, :], np.array([alone]))]
-    if own.depth == 0:
-        return parts[0]
-    apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
-    frames = new_regression_frames(own, alone, first, rows[: len(chosen)], apart)
-    found = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
-    matter, halt = f"of {numbers.names[child]!r} matter to it", problem.workers.halt
-    rest = handed_over(lambda top: search_regressions(top, own, frames, halt, *found), found, problem.workers, matter)
-    parts += (RecountedFamilies(*part) for part in rest)
-    return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
+    first = pack(asked.base, n)
+    apart: NDArray[np.bool_] = np.logical_not((clusters & first).any(axis=1))
+    frames = new_regression_frames(own, asked.alone, first, rows, apart)
+    known = 1.0 if problem.singular else problem.relative
+    return _Begun(own, frames, new_relaxation(frames.triangle[0], frames.goal[0], known))

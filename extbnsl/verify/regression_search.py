@@ -3,8 +3,9 @@
 See `regression_families` for what is left out and why. A node is a parent set P; its children add one of the
 candidates after the last one of P. A node holds what P leaves of the candidates that may still come, and of the child,
 in coordinates: a triangle by Givens rotations, the last candidate first. So the squares of the child beyond its first
-coordinates are what P and the last candidates leave of it (Furnival and Wilson 1974 bound all subsets so). The
-coordinates along the parents themselves make a triangle too, and tell what P leaves without one of them.
+coordinates are what P and the last candidates leave of it (Furnival and Wilson 1974 bound all subsets so);
+`regression_bound` bounds what only some of them leave. The coordinates along the parents themselves make a triangle
+too, and tell what P leaves without one of them.
 """
 
 import math
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.regression_bound import room_of, rule_out
 
 TINY = 1e-290  # of a column whose largest number is about 1: nothing
 
@@ -48,6 +49,7 @@ class RegressionFrames(NamedTuple):
     goal: NDArray[np.float64]  # (depth, m) of the child
     left: NDArray[np.float64]  # (depth, m) the squares of it that the node and the candidates at places 0 to p leave
     next: NDArray[np.int64]  # the place to try next, all above it are done
+    out: NDArray[np.bool_]  # (depth, m) which candidates by place are in no set below that matters
     varset: NDArray[np.uint64]  # (depth, words)
     cheapest: NDArray[np.float64]  # the least known cost of its subsets, and the lead
     rest: NDArray[np.int64]  # (depth, k) 1 for clusters disjoint from it
@@ -88,6 +90,7 @@ def new_regression_frames(
         goal=goal,
         left=left,
         next=np.full(depth, m - 1),
+        out=np.zeros((depth, m), np.bool_),
         varset=np.tile(base, (depth, 1)),
         cheapest=np.full(depth, alone + child.lead),
         rest=np.tile(apart.astype(np.int64), (depth, 1)),
@@ -220,17 +223,11 @@ def _take(top, y, child, frames):
     frames.taken[top + 1] = total
 
 
-@inlined
-def _room(at, cheapest, child, frames):
-    """What a set costs less than that matters, if it has as much taken as the node and a subset so cheap."""
-    return min(cheapest, (child.threshold + frames.taken[at]) / UNITS_PER_NAT + child.margin)
-
-
 @njit
-def search_regressions(top, child, frames, halt, varsets, costs):
+def search_regressions(top, child, frames, relaxed, halt, varsets, costs):
     """Go on with the search until it is over, halted or there is no room for families; the top of the stack, -1 when
     it is over, and how many families there are."""
-    frames, halt, varsets, costs = borrowed((frames, halt, varsets, costs))
+    frames, relaxed, halt, varsets, costs = borrowed((frames, relaxed, halt, varsets, costs))
     m = child.candidates.size
     row = np.empty(child.depth + 1)
     written = 0
@@ -240,21 +237,31 @@ def search_regressions(top, child, frames, halt, varsets, costs):
             top -= 1
             continue
         frames.next[top] -= 1
+        if frames.out[top, p]:
+            continue
         price = child.own + child.price * up
         least = price + child.half * math.log(max(frames.left[top, p], child.least))
-        if least >= _room(top, frames.cheapest[top], child, frames):
+        matter = least < room_of(top, frames.cheapest[top], child, frames)
+        if matter and p + 1 >= relaxed.fewest:
+            matter = rule_out(top, p, child, frames, relaxed)
+        if not matter:
             frames.next[top] = -1  # the places that are left leave more of the child
+            continue
+        if frames.out[top, p]:
             continue
         y = m - 1 - p
         _take(top, y, child, frames)
-        room = _room(up, frames.cheapest[top], child, frames)
+        room = room_of(up, frames.cheapest[top], child, frames)
         if least >= room:
             continue
         squares = _eliminate(top, p, frames)
         if child.most < np.inf and not _is_regular(up, p, squares, child, frames):
             continue
         cost = price + child.half * math.log(squares)
-        frames.varset[up] = frames.varset[top]
+        for word in range(frames.varset.shape[1]):
+            frames.varset[up, word] = frames.varset[top, word]
+        for q in range(p):
+            frames.out[up, q] = frames.out[top, q]
         v = child.candidates[y]
         frames.varset[up, v >> 6] |= u64(1) << u64(v & 63)
         cheapest = cost

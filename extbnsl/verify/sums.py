@@ -34,7 +34,7 @@ UNIFORM, ORDER = "uniform", "order"  # priors
 MOST_VARIABLES = 20
 MOST_FAMILIES = 2_000_000  # some minutes
 LOOKED_AT = 1 << 8  # families between two looks at the stop signal
-TOGETHER = 1 << 22  # terms that are added at a time
+TOGETHER = 1 << 16  # terms that are added at a time: the processor's cache holds them
 
 Logs = NDArray[np.float64]
 
@@ -131,11 +131,10 @@ def _after(alphas: Logs, workers: Workers) -> Logs:
     for varsets in _by_size(n)[-2::-1]:
         for some in _portions(varsets, n):
             workers.check()
-            terms = _terms(some, alphas, n)
-            logs = terms.logs + after[terms.where]
-            least = logs.max(axis=1)
-            finite = np.where(least > -np.inf, least, 0.0)
-            total = (terms.signs * np.exp(logs - finite[:, None])).sum(axis=1)
+            terms = _terms(some, alphas, after)
+            most = terms.logs.max(axis=1)
+            finite = np.where(most > -np.inf, most, 0.0)
+            total = terms.beside(finite).sum(axis=1)
             with np.errstate(divide="ignore"):
                 after[some] = np.log(np.maximum(total, 0.0)) + finite
     return after
@@ -149,14 +148,14 @@ def _over_networks(table: Logs, alphas: Logs, workers: Workers) -> Summed:
     for varsets in _by_size(n)[:-1]:
         for some in _portions(varsets[after[varsets] > -np.inf], n):
             workers.check()
-            terms = _terms(some, alphas, n)
-            share = np.exp(terms.logs + after[terms.where] - after[some][:, None])
-            share *= terms.signs * through[some][:, None]
-            through += np.bincount(terms.where.ravel(), weights=share.ravel(), minlength=1 << n)
-            width = terms.free.shape[1]
-            halves = share.reshape(-1, *(2,) * width)
-            for at in range(width):
-                flux[terms.free[:, at], some] += np.take(halves, 1, axis=width - at).reshape(some.size, -1).sum(axis=1)
+            terms = _terms(some, alphas, after)
+            share = terms.beside(after[some])
+            share *= through[some][:, None]
+            np.add.at(through, terms.where.ravel(), share.ravel())  # which takes six times as long of two dimensions
+            for own in terms.free.T[::-1]:
+                without, along = np.split(share, 2, axis=1)
+                flux[own, some] += along.sum(axis=1)
+                share = without + along
     families = np.zeros_like(table)
     for i in range(n):
         for sign in (1.0, -1.0):
@@ -170,13 +169,20 @@ def _over_networks(table: Logs, alphas: Logs, workers: Workers) -> Summed:
 
 
 class _Terms(NamedTuple):
-    """Of m sets of one size with w variables outside: the logarithm of prod over S of alpha_j, (m, 2^w), -inf for the
-    empty S; signs (2^w,); where: the sets with S, (m, 2^w); free: the variables outside each, ascending, (m, w)."""
+    """Of m sets of one size with w variables outside: the logarithm of prod over S of alpha_j and of what H has of the
+    set with S, (m, 2^w), -inf for the empty S; signs (2^w,); where: the sets with S, (m, 2^w); free: the variables
+    outside each, ascending, (m, w)."""
 
     logs: Logs
     signs: NDArray[np.float64]
     where: NDArray[np.int64]
     free: NDArray[np.int64]
+
+    def beside(self, logs: Logs) -> NDArray[np.float64]:
+        """The terms, signed, over numbers with these logarithms, (m,). The logarithms of the terms are gone then."""
+        self.logs.__isub__(logs[:, None])
+        np.exp(self.logs, out=self.logs)
+        return np.multiply(self.logs, self.signs, out=self.logs)
 
 
 def _alphas(table: Logs, workers: Workers) -> Logs:
@@ -210,13 +216,17 @@ def _portions(varsets: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]
         yield from np.split(varsets, range(step, varsets.size, step))
 
 
-def _terms(varsets: NDArray[np.int64], alphas: Logs, n: int) -> _Terms:
-    outside = (varsets[:, None] >> np.arange(n)) & 1 == 0
+def _terms(varsets: NDArray[np.int64], alphas: Logs, after: Logs) -> _Terms:
+    outside = (varsets[:, None] >> np.arange(len(alphas))) & 1 == 0
     free = np.nonzero(outside)[1].reshape(varsets.size, -1)
-    logs, where, signs = np.zeros((varsets.size, 1)), varsets[:, None], np.array([-1.0])
-    for own in free.T:
-        logs = np.concatenate([logs, logs + alphas[own, varsets][:, None]], axis=1)
-        where = np.concatenate([where, where | (1 << own)[:, None]], axis=1)
-        signs = np.concatenate([signs, -signs])
+    shape = (varsets.size, 1 << free.shape[1])
+    logs, where, signs = np.zeros(shape), np.empty(shape, np.int64), np.full(shape[1], -1.0)
+    where[:, 0] = varsets
+    for at, own in enumerate(free.T):
+        without, along = slice(1 << at), slice(1 << at, 2 << at)
+        np.add(logs[:, without], alphas[own, varsets][:, None], out=logs[:, along])
+        np.bitwise_or(where[:, without], (1 << own)[:, None], out=where[:, along])
+        signs[along] = -signs[without]
+    logs += after[where]
     logs[:, 0] = -np.inf
     return _Terms(logs, signs, where, free)

@@ -1,4 +1,5 @@
-"""The benchmarks: every kernel has one, all run, and none is much slower than committed."""
+"""The benchmarks: every kernel has one, all run, and those that most of the time goes to are not much slower than
+committed."""
 
 import importlib
 import pkgutil
@@ -9,7 +10,6 @@ from numba.core.registry import CPUDispatcher
 
 import extbnsl
 from bench.__main__ import still_slower
-from bench.copies import copies_of
 from bench.ratios import COMMITTED, read_ratios
 from bench.reference import STEPS
 from bench.rooms import BENCHMARKS
@@ -18,6 +18,7 @@ from extbnsl.kernels.compiler import inner
 
 PACKAGE = Path(extbnsl.__file__).parent
 GENEROUS = 3.0  # times the committed ratio: other machines are other machines
+MOST_OF_THE_TIME = ("scores.counting.count", "search.expand.expand", "parents.exhaustive.lattice.judge_families")
 UNMEASURED = {
     "lab.baselines.a_star._insert_root": "once a search, one insertion",
     "lab.baselines.a_star._order_of_first": "once a search, one path",
@@ -67,22 +68,20 @@ def test_each_has_a_committed_ratio():
 @pytest.mark.slow
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
 def test_tiny_work_is_done(benchmark):
-    work = benchmark.prepare(True)
-    assert work.units > 0
-    for arguments in copies_of(work.calls):
-        work.kernel(*arguments)
+    tiny = benchmark.prepare(True)
+    assert tiny.units > 0
+    _seconds(tiny)
 
 
 @pytest.mark.slow
-def test_no_kernel_has_become_slower():
-    _reference_seconds()  # compiles
-    timings = {benchmark.name: at_first_sight(benchmark) for benchmark in BENCHMARKS}
-    assert still_slower(BENCHMARKS, timings, read_ratios(COMMITTED), GENEROUS) == []
-
-
-def at_first_sight(benchmark):
-    """The time of one run, after tiny work has loaded the kernel; what seems slow by it is measured again."""
+@pytest.mark.parametrize("name", MOST_OF_THE_TIME)
+def test_no_kernel_has_become_slower(name):
+    """What seems slow by one run, after tiny work has loaded the kernel, is measured again. `python -m bench --compare`
+    measures all kernels."""
+    (benchmark,) = (benchmark for benchmark in BENCHMARKS if benchmark.name == name)
     _seconds(benchmark.prepare(True))
-    work = benchmark.prepare(False)
+    work, known = benchmark.prepare(False), read_ratios(COMMITTED)
+    _reference_seconds()  # compiles
     loop, own = _reference_seconds(), _seconds(work)
-    return Timing(1e9 * own / work.units, 1e9 * loop / STEPS)
+    timings = {benchmark.name: Timing(1e9 * own / work.units, 1e9 * loop / STEPS)}
+    assert still_slower([benchmark], timings, known, GENEROUS) == []

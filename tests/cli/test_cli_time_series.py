@@ -166,6 +166,7 @@ def test_in_a_campaign(capsys):
     assert len({round(one["cost"], 6) for one in found if one["time_series"]["instant"]}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--no-instant"], ["--no-instant", "--score", "gaussian-bic"]], ids=str)
 def test_a_run_that_is_killed_ends_as_one_that_was_not(options):
     write_series("long.csv", patients=20, days=60, columns=9)

@@ -233,6 +233,17 @@ def test_model_strings_come_back(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+def test_a_matrix_has_the_arcs(case):
+    known = CASES[case]
+    names, *rows = csv.reader(io.StringIO(written(known, "adjacency").text))
+    assert [name.removeprefix("'") for name in names] == [name.removeprefix("'") for name in known.network.names]
+    assert len(rows) == len(names)
+    found = {(p, x) for p, row in enumerate(rows) for x, sign in enumerate(row) if sign == "1"}
+    assert found == set(known.network.arcs())
+    assert {sign for row in rows for sign in row} <= {"0", "1"}
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_graphml_comes_back(case):
     known = CASES[case]
     made = written(known, "graphml")

@@ -178,8 +178,8 @@ def test_borrowed_arrays_are_read_and_written_and_stay_their_callers(order):
     assert [own() for own in gone] == [None] * 4
 
 
-def test_kernels_that_borrow_have_no_comprehension():
-    """The compiler would drop what they write to what they do not read again."""
+def test_kernels_that_borrow_have_no_comprehension_and_are_not_spliced():
+    """The compiler would drop what they write to what they do not read again, or free what their caller made."""
     inlined, borrowing = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda), 0
     for path in sorted(Path(extbnsl.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -187,6 +187,7 @@ def test_kernels_that_borrow_have_no_comprehension():
             if any(isinstance(one, ast.Call) and getattr(one.func, "id", "") == "borrowed" for one in inside):
                 borrowing += 1
                 assert not any(isinstance(one, inlined) for one in inside), f"{path}: {node.name}"
+                assert "spliced" not in map(ast.unparse, node.decorator_list), f"{path}: {node.name}"
     assert borrowing > 20
 
 

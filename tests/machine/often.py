@@ -7,7 +7,6 @@ at a chosen point; or it keeps all in memory, and takes that away from itself wh
 import argparse
 import contextlib
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -102,6 +101,8 @@ def _terminate(twice: bool) -> None:
 
 def _leave(spare: int) -> None:
     """Let this process have so many bytes of address space more than it has now."""
+    import resource
+
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + spare, used + spare))
 

@@ -52,10 +52,10 @@ class Resampled:
 
 
 class Counted:
-    """A network of more variables, whose families take some ten seconds to count."""
+    """A network of more variables, whose families take seconds to count."""
 
     def __init__(self, folder):
-        self._data = chained(folder / "data.csv", 24, 1000)
+        self._data = chained(folder / "data.csv", 22, 1000)
 
     def command(self, place):
         """As that of `Resampled`."""

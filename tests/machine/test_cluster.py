@@ -18,7 +18,7 @@ from queues import FakeQueue, runs
 
 from extbnsl.core.errors import InputError
 from extbnsl.machine.cluster import QUEUES, SCALING, Cluster, cluster_client, hands_given, named, patience_with
-from extbnsl.machine.heap import ENVIRONMENT
+from extbnsl.machine.system import ENVIRONMENT
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

@@ -30,7 +30,7 @@ def answer(run):
 
 @pytest.mark.parametrize("prior", ["uniform", "order"])
 def test_the_same_bytes_with_two_processes(prior, tmp_path):
-    data = chained(tmp_path / "data.csv", 18, 15_000)
+    data = chained(tmp_path / "data.csv", 17, 15_000)
     alone, together, stopped = (tmp_path / f"{name}.run" for name in ("alone", "together", "stopped"))
     asked = ("posterior", data, "--prior", prior, *ASKED)
     assert extbnsl(*asked, "--run-dir", alone, "--quiet").returncode == 0

@@ -9,5 +9,5 @@ pytest.importorskip("distributed")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_work_survives_kills_of_all_that_takes_part(kind, tmp_path):
-    kills = shaken(tmp_path, KINDS[kind], 10, seed=4)
+    kills = shaken(tmp_path, KINDS[kind], 6, seed=4)
     assert sum(kills.values()) >= 5

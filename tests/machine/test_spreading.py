@@ -317,6 +317,9 @@ class Odd(Exception):
     def __init__(self, one, two):
         super().__init__(f"{one} and {two}")
 
+    def __reduce_ex__(self, protocol):  # distributed, once it is loaded, lets others travel that could not
+        raise TypeError("it does not travel")
+
 
 def failing(error):
     """A task that fails in the threads of `FakeHands`."""

@@ -19,7 +19,7 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.exhaustive import between, by_level, cells_by_child
+from extbnsl.parents.exhaustive import between, between_bounds, between_cells, by_level, cells_by_child
 from extbnsl.parents.exhaustive.children import child_of
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.parents.exhaustive.source import source_of
@@ -40,7 +40,7 @@ def many_tasks(sizes):
 def bounds(open_, joint, size, task, frames):
     """What the parents of a node cost, and for each candidate that may be added the bound of all with it."""
     cost = between.open_root(open_, joint, size, task, frames)
-    between._bound(0, task, frames, between.space_of(task))
+    between_bounds.find_bounds(0, task, frames, between_cells.space_of(task))
     return cost, frames.bound[0]
 
 
@@ -170,17 +170,18 @@ def test_tables_are_as_the_bounds_by_them_need(score, each, arity):
 def test_by_slopes_that_rise_a_cell_of_parts_of_records_costs_least_by_the_largest_prior():
     """Each is a lower bound; they are no proof alone where smaller priors are worse, and say so."""
     rng, said, cheaper = np.random.default_rng(3), 0, 0
-    fill = called(between._fill_parts)
+    fill = called(between_cells._fill_parts)
     for _ in range(3000):
         each, arity, prior = 10.0 ** rng.uniform(-3, 0), int(rng.integers(2, 6)), 10.0 ** rng.uniform(-2, 3)
         counts = rng.integers(1, 2 + 10 ** rng.uniform(0.0, 2.5, int(rng.integers(2, arity + 1))))
         known, rows = np.zeros((4, int(counts.sum()) + 1)), int(counts.sum())
         fill(prior, prior / arity, 0, rows, each, known)
-        slope = known[between.JOINT_SLOPE, counts].sum() - known[between.OWN_SLOPE, rows]
+        slope = known[between_cells.JOINT_SLOPE, counts].sum() - known[between_cells.OWN_SLOPE, rows]
         cells = {(): dict(enumerate((counts * each).tolist()))}
         costs = [naive.dirichlet_cost(own, arity, cells) for own in prior * np.geomspace(1.0, 1e-9, 25)]
-        assert known[between.OWN, rows] - known[between.JOINT, counts].sum() == pytest.approx(costs[0], abs=1e-9)
-        if slope >= between.STEEP:
+        found = known[between_cells.OWN, rows] - known[between_cells.JOINT, counts].sum()
+        assert found == pytest.approx(costs[0], abs=1e-9)
+        if slope >= between_cells.STEEP:
             said += 1
             assert min(costs) >= costs[0] - 1e-9
         cheaper += min(costs) < costs[0] - 1e-6

@@ -386,13 +386,14 @@ def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, s
     assert room.held == room.on_disk == 0
 
 
+@pytest.mark.parametrize("few", [0.0, math.inf])
 @pytest.mark.parametrize("chunk", [1, 7])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_chunks_and_threads_change_nothing(chunk, threads, sizes):
+def test_chunks_and_threads_and_ways_to_mark_change_nothing(few, chunk, threads, sizes):
     codes, arities = varying(8, 8, 90)
     problem = counting_problem(codes, arities, True, True)
     whole = judged(problem, Workers(1), shelf_of())
-    sizes({"by_level.CHUNK": chunk})
+    sizes({"by_level.CHUNK": chunk, "by_level.FEW": few})
     with Workers(threads) as workers:
         cut = judged(problem, workers, shelf_of())
     assert as_values(cut) == as_values(whole)

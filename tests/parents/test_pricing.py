@@ -25,7 +25,7 @@ from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.parents.priced import rounds
+from extbnsl.parents.priced import rounds, sweeps
 from extbnsl.parents.priced.prices import Prices, Stage, reduced_costs
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
@@ -38,9 +38,10 @@ SCORES = ("bdeu:0.1", "bdeu", "bdeu:10", "bdeu:1000", "bds:0.1", "bds:5", "bds:1
 
 @pytest.fixture(autouse=True)
 def few_by_level(sizes):
-    """Small parent sets alone are counted by level, the search of each child is cut into many tasks, and climbs are
-    few, so that full rounds have something to find."""
-    sizes({**SMALL_TASKS, "cells_by_child.MANY": 20, "cells_by_child.FEW": 40, "rounds.FEW": 8, "rounds.MANY": 8})
+    """Small parent sets alone are counted by level and swept, the search of each child is cut into many tasks, and
+    climbs are few, so that full rounds have something to find."""
+    few = {"cells_by_child.MANY": 20, "cells_by_child.FEW": 40, "rounds.FEW": 8, "rounds.MANY": 8, "MOST_SWEPT": 8_000}
+    sizes({**SMALL_TASKS, **few})
 
 
 def counted(child, parents, cuts):
@@ -82,9 +83,9 @@ def dependent(rng, n, records):
 
 
 def prices_of(cuts, n, least, gap):
-    stage = Stage(0, 0, gap, math.inf, -math.inf, 0, 0)
+    stage = Stage(0, 0, gap, math.inf, -math.inf, 0, 0, effort=1 << 40)
     weights = np.array([weight for _, weight in cuts], np.int64)
-    return Prices(stage, packed(cuts, n), weights, least, np.full(n, -math.inf), np.arange(n))
+    return Prices(stage, packed(cuts, n), weights, least, np.full(n, -math.inf), np.arange(n), np.full(n, gap))
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -139,6 +140,48 @@ def check_a_child(score, rng, dataset):
         assert complete_to < len(own) <= most
         assert cost == pytest.approx(costs[own], rel=1e-9)
         assert cost < least + gap + counted(child, own, cuts) + 1e-6
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sweep_finds_all_families_below_the_threshold_at_what_they_cost(score, seed):
+    rng = np.random.default_rng((seed, 3))
+    dataset = dependent(rng, int(rng.integers(4, 8)), int(rng.integers(5, 120)))
+    n, arities, cuts = dataset.variables, dataset.arities.tolist(), random_cuts(rng, dataset.variables)
+    required, forbidden = ((dataset.names[0], dataset.names[1]),), ((dataset.names[3], dataset.names[2]),)
+    knowledge = Knowledge(required=required, forbidden=forbidden) if seed % 2 else Knowledge()
+    source = source_of(dataset, claim_by(score, int(rng.integers(2, n)), knowledge=knowledge))
+    problem, fewest, most = source.problem(0.0), int(rng.integers(0, 2)), int(rng.integers(2, n))
+    costs = {
+        (x, own): naive.family_cost(score, dataset.codes, arities, x, own)
+        for x in range(n)
+        for size in range(fewest + 1, most + 1)
+        for own in itertools.combinations([v for v in range(n) if v != x], size)
+    }
+    reduced = {key: cost - counted(*key, cuts) for key, cost in costs.items()}
+    least = np.array([np.median([value for (x, _), value in reduced.items() if x == child]) for child in range(n)])
+    searches = CellSearches(problem, np.arange(n), fewest, prices_of(cuts, n, least + 1.0, -1.0))
+    task, found = sweeps.sweep_task(searches, most), {}
+    for one, two in sweeps.beginnings(n, most):
+        part = sweeps.part_swept(one, two, task, 8, unhalted())
+        given = zip(part.children.tolist(), map(unpack, part.parents), strict=True)
+        some = dict(zip(given, part.costs.tolist(), strict=True))
+        assert not found.keys() & some.keys()
+        found |= some
+    assert found
+    for (x, own), cost in costs.items():
+        parents = np.isin(np.arange(n), own)
+        may = (problem.allowed[parents, x]).all() and not (problem.required[:, x] & ~parents).any()
+        wanted = may and len(own) <= problem.limits[x] and reduced[x, own] < least[x]
+        if wanted and reduced[x, own] < least[x] - 1e-9:
+            assert found[x, own] == pytest.approx(cost, rel=1e-9)
+        if not may or len(own) > problem.limits[x]:
+            assert (x, own) not in found
+
+
+def test_a_sweep_hands_over_more_than_there_is_room_for(sizes):
+    sizes({"SWEPT_ROOM": 1})
+    test_a_sweep_finds_all_families_below_the_threshold_at_what_they_cost("bdeu:10", 0)
 
 
 @pytest.mark.parametrize("score", ["bdeu", "bdeu:100", "bds:5", "k2", "fnml"])
@@ -282,19 +325,63 @@ def as_sets(scores):
     ]
 
 
+def assert_goes_on(dataset, score, begun, whole, folder):
+    """From some of what was stored, by one thread or two, one comes to what came out of the whole."""
+    for number, known in enumerate(begun[:: max(1, len(begun) // 25)]):
+        own = folder / str(number)
+        own.mkdir()
+        stored = write_enumeration(known, Store(own, 1 << 30), lambda: False, lambda size: None)
+        again = read_enumeration(enumeration(stored), own, shelf_of())
+        assert again.prices.stage == known.prices.stage
+        found = priced(dataset, score, begun=again, threads=1 + number % 2)
+        assert as_sets(found.scores) == as_sets(whole.scores)
+
+
 def test_goes_on_from_whatever_was_stored_with_any_threads(tmp_path):
     dataset, seen = dependent(np.random.default_rng(11), 8, 100), []
     whole = priced(dataset, "bdeu:10", seen=seen)
     begun = [known for known in seen[:-1] if known.prices is not None]
     assert {known.prices.stage.starts > 0 for known in begun} == {True, False}
-    for number, known in enumerate(begun[:: max(1, len(begun) // 25)]):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        stored = write_enumeration(known, Store(folder, 1 << 30), lambda: False, lambda size: None)
-        again = read_enumeration(enumeration(stored), folder, shelf_of())
-        assert again.prices.stage == known.prices.stage
-        found = priced(dataset, "bdeu:10", begun=again, threads=1 + number % 2)
-        assert as_sets(found.scores) == as_sets(whole.scores)
+    assert_goes_on(dataset, "bdeu:10", begun, whole, tmp_path)
+
+
+@pytest.mark.parametrize("nodes", [4, 1 << 16])
+def test_rough_rounds_go_on_from_whatever_was_stored(nodes, sizes, tmp_path):
+    """Whoever goes on gives up the same children, and sweeps no less."""
+    sizes({"rounds.FAR": -1.0, "LEAST_OPEN": 0.05, "CHILD_NODES": nodes})
+    dataset, seen = dependent(np.random.default_rng(11), 8, 100), []
+    whole = priced(dataset, "bdeu:100", seen=seen)
+    begun = [known for known in seen[:-1] if known.prices is not None and known.prices.stage.rough]
+    assert all(known.prices.stage.swept > known.complete_to for known in begun)
+    assert_goes_on(dataset, "bdeu:100", begun, whole, tmp_path)
+
+
+def test_what_a_rough_round_shows_of_a_child_is_true_whether_or_not_it_was_given_up(sizes):
+    sizes({"rounds.FAR": -1.0, "LEAST_OPEN": 0.05, "CHILD_NODES": 8})
+    given_up = 0
+    for seed in range(4):
+        dataset, seen = dependent(np.random.default_rng(seed), 7, 100), []
+        priced(dataset, "bdeu:100", seen=seen)
+        costs = naive.all_local_scores(dataset.codes, dataset.arities, score="bdeu:100")
+        rough = [one for one in seen if one.prices is not None and one.prices.stage.rough]
+        for one, after in itertools.pairwise(seen):
+            if rounds._is_dear(one):
+                given_up += 1
+                assert np.array_equal(after.prices.shown, one.prices.shown)
+                assert after.children == one.children[1:]
+        for one in rough[:1]:
+            searches = CellSearches(None, np.arange(7), one.complete_to, one.prices)
+            assert searches.searched_to == one.prices.stage.swept
+        for one in rough[:: max(1, len(rough) // 8)]:
+            cuts = [
+                ([set(unpack(cluster)) for cluster in cut if cluster.any()], weight)
+                for cut, weight in zip(one.prices.cuts, one.prices.weights.tolist(), strict=True)
+            ]
+            for x in range(dataset.variables):
+                sets = [s for s in range(1 << dataset.variables) if math.isfinite(costs[x, s])]
+                least = min(costs[x, s] - counted(x, naive.members(s), cuts) for s in sets)
+                assert min(one.prices.least[x], one.prices.shown[x]) <= least + 1e-6
+    assert given_up
 
 
 @pytest.mark.parametrize("after", [1, 3, 20, 60])
@@ -340,7 +427,7 @@ def test_random_tables_are_solved_alike():
 @pytest.mark.parametrize("seed", range(4))
 def test_where_a_full_round_would_take_too_long_rougher_ones_come_first(seed, sizes):
     """They show what all networks cost but for what they leave, and the proof follows."""
-    sizes({"NODES_TRIED": 0, "NODES_EXPECTED": 1, "OPEN_SHARES": (0.2, 0.05)})
+    sizes({"NODES_TRIED": 0, "NODES_EXPECTED": 1, "LEAST_OPEN": 0.05, "CHILD_NODES": 1 << (2 * seed)})
     dataset, seen = dependent(np.random.default_rng(seed), 8, 100), []
     found, best = priced(dataset, "bdeu:10", seen=seen), optimum(dataset, "bdeu:10")
     assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
@@ -348,17 +435,18 @@ def test_where_a_full_round_would_take_too_long_rougher_ones_come_first(seed, si
     assert all(prices.bound <= best + 1e-9 for prices, _ in stages)
     for prices, _ in stages:
         if prices.stage.gap < 0.0:  # whether children are open or through, what lies between is not shown
-            assert (prices.shown <= prices.least + prices.stage.gap + 1e-9).all()
+            assert (prices.shown <= prices.least + prices.gaps + 1e-9).all()
     rough = [prices for prices, children in stages if prices.stage.gap < 0.0 and not children]
-    assert len({prices.stage.gap for prices in rough}) > 1
+    assert len({gap for prices in rough for gap in prices.gaps.tolist()}) > 2
     for prices in rough:
         assert prices.root >= prices.root_before - prices.short - 1e-9
         assert prices.short >= -prices.stage.gap * dataset.variables - 1e-9  # nothing is known of what lies between
 
 
 @pytest.mark.parametrize("score", ["bdeu:10", "bdeu:100", "bds:5"])
-def test_what_rough_rounds_show_rises_child_by_child_while_they_find_nothing(score, sizes):
-    sizes({"rounds.FAR": -1.0, "OPEN_SHARES": (0.5, 0.2, 0.05)})
+@pytest.mark.parametrize("tried", [1, 16, 1 << 16])
+def test_what_rough_rounds_show_rises_child_by_child_while_they_find_nothing(score, tried, sizes):
+    sizes({"rounds.FAR": -1.0, "LEAST_OPEN": 0.05, "CHILD_NODES": tried})
     stayed = 0
     for seed in range(3):
         dataset, seen = dependent(np.random.default_rng(seed), 8, 100), []
@@ -366,7 +454,7 @@ def test_what_rough_rounds_show_rises_child_by_child_while_they_find_nothing(sco
         assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
         rough = [one for one in seen if one.prices is not None and one.prices.stage.gap < 0.0]
         assert all(one.prices.bound <= best + 1e-9 for one in rough)
-        assert rough[0].prices.stage.gap == pytest.approx(-0.5 * rough[0].prices.stage.cost / dataset.variables)
+        assert rough[0].prices.gaps == pytest.approx(-0.25 * rough[0].prices.stage.cost / dataset.variables)
         for one, after in itertools.pairwise(rough):
             if one.children or one.families == one.prices.stage.found:
                 assert after.prices.root >= one.prices.root - 1e-9

@@ -23,7 +23,7 @@ from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.by_level import judge_by_level
 from extbnsl.parents.exhaustive.lattice import Rules
-from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
+from extbnsl.parents.exhaustive.marking import needed_by_children, set_ranks
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -52,10 +52,12 @@ def test_what_children_need_that_must_have_parents(seed, n, size, extended):
     binomials = binomial_table(n, n)
     arities = np.full(n, 2)
     rules = Rules(1.0, arities, limits, np.zeros(n), binomials, 0.0, *pairs, arities, 0.0)
-    ranks = needed_by_required(0, len(present), size, column, places_of(there), extended, rules)
+    asked = must.any(axis=0) | (not extended)
+    children = as_varsets(asked[None])[0]
+    ranks = needed_by_children(0, len(present), size, column, places_of(there), children, extended, rules)
     wanted = set()
     for v in level(n, size):
-        for x in (x for x in everyone if needs[x]):
+        for x in np.flatnonzero(asked).tolist():
             is_family = v >> x & 1 and x in alive.get(v ^ 1 << x, [])
             free = [y for y in naive.members(v) if not needs[x] >> y & 1]
             grows = (

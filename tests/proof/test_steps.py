@@ -228,8 +228,7 @@ def test_a_tree_goes_on_node_by_node(tmp_path):
 @pytest.mark.usefixtures("_no_probing", "fast_disk")
 @pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
-@pytest.mark.parametrize("times", [4])
-def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times, poor, poor_incumbents, sizes):
+def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, poor, poor_incumbents, sizes):
     """Whenever it is asked whether to stop, in all of its steps; every checkpoint has the steps so far."""
     sizes(COMMIT_ALWAYS)
     if poor:
@@ -239,7 +238,7 @@ def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times
     whole = Watch()
     session(scores, tmp_path / "whole", whole)
     lengths = set()
-    for asked in range(3, whole.asked, max(1, whole.asked // times)):
+    for asked in range(3, whole.asked, max(1, whole.asked // 4)):
         folder = tmp_path / str(asked)
         stopped = session(scores, folder, Watch(asked=asked))
         if stopped.status != "optimal":

@@ -24,6 +24,7 @@ from extbnsl.posteriors.weighted import WeightedDraws
 from extbnsl.scores.local import local_scores
 from extbnsl.solver.engines import engine_for
 from extbnsl.solver.place import Place
+from extbnsl.solver.posterior import MOST_IGNORED
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.posterior import check_posterior
 from extbnsl.verify.verdict import verify
@@ -138,8 +139,12 @@ def test_too_many_variables_for_the_uniform_prior_are_estimated(dataset, sizes, 
     """Arcs, pairs, features and the best network, within their standard errors; and nothing is proved."""
     exact = posterior_over_all(dataset, PosteriorScope("uniform", 0.0, 20_000, FEATURES), budgets=ONE).posterior
     sizes(TOO_MANY if whole_lattice else TOO_MANY | {"MOST_WHOLE": 0})
-    result = posterior_over_all(dataset, PosteriorScope("uniform", 1e-4, 20_000, FEATURES), budgets=ONE)
+    told = []
+    asked = PosteriorScope("uniform", 1e-4, 20_000, FEATURES)
+    result = posterior_over_all(dataset, asked, budgets=ONE, observer=told.append)
     found = result.posterior
+    doubted = [one.message for one in told if isinstance(one, Warned) and "could not be drawn" in one.message]
+    assert len(doubted) == (found.estimate.ignored_orders > MOST_IGNORED)
     assert (result.status, found.method, found.reached) == (NOT_PROVED, WeightedDraws.engine, False)
     assert found.estimate.draws > found.estimate.effective > 500.0
     assert found.log_weight == (-np.inf, np.inf)

@@ -75,10 +75,9 @@ def holds(result, problem):
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("score", EVERY_SCORE)
-@pytest.mark.parametrize("seed", range(3))
-def test_every_score_of_states(score, prior, seed):
-    rng = np.random.default_rng(seed)
-    n, most = int(rng.integers(1, 5)), [None, 1, 2][seed]
+@pytest.mark.parametrize(("n", "most"), [(1, None), (3, 1), (4, 2), (4, None), (5, None)])
+def test_every_score_of_states(score, prior, n, most):
+    rng = np.random.default_rng(n)
     dataset = random_dataset(rng, n, int(rng.integers(1, 80)), 3)
     table = naive.all_local_scores(dataset.codes, dataset.arities, most, score)
     for within in (0.0, 1e-3):
@@ -89,17 +88,17 @@ def test_every_score_of_states(score, prior, seed):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("seed", range(3))
-def test_columns_of_numbers_and_of_both_kinds(prior, seed):
+@pytest.mark.parametrize(("seed", "n"), [(0, 4), (1, 4), (2, 5)])
+def test_columns_of_numbers_and_of_both_kinds(prior, seed, n):
     rng = np.random.default_rng(seed)
-    numbers, mixed = random_numbers(rng, 4, 40), random_mixed(rng, 4, 60)
+    numbers, mixed = random_numbers(rng, n, 40), random_mixed(rng, n, 60)
     for problem, score, table in (
         (numbers, "gaussian-bic", naive.all_gaussian_costs(numbers.values)),
         (mixed, "cg-bic", naive.all_conditional_costs(mixed)),
         (mixed, "dg-bic", naive.all_degenerate_costs(mixed)),
     ):
         result = posterior_over_all(problem, PosteriorScope(prior, 0.0), Claim(score), budgets=ONE)
-        check(result, table_of(table), prior, 1e-7)
+        check(result, table_of(table), prior)
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -94,25 +94,18 @@ def assert_only_what_is_named(folder):
         assert arrays(folder) == {file.name for file in manifest.files}
 
 
-def some_or_many(some, many):
-    """The distance of the calls at which runs are killed: some of them, or many, which takes minutes."""
-    return pytest.mark.parametrize("step", [some, pytest.param(many, marks=pytest.mark.slow)])
-
-
 # at how many calls a run is killed
 few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
-@some_or_many(97, 17)
-def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
-    kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
+def test_killed_at_any_call(dataset, undisturbed, tmp_path, after):
+    kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, 17), after)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [53])
-def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, step):
+def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
     no_tables = in_place_of("proof.trials", "tables_fit", lambda real: lambda costs, context: False)
     with kept_on_disk(), no_tables, sized(PIECE_BYTES=64):
@@ -124,7 +117,7 @@ def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_pa
         assert {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5"} <= seen
         assert any(re.fullmatch(r"bounds-1-1-\d+-0-1\.h5", name) for name in seen)  # those of a piece, in several
         assert outcome(result) == undisturbed[0]
-        kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, step), False)
+        kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, 53), False)
 
 
 def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
@@ -217,8 +210,7 @@ def no_shared_table(*given):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [5])
-def test_killed_runs_that_do_all_there_is(thorough, tmp_path, calls, kills):
+def test_killed_runs_that_do_all_there_is(thorough, tmp_path, calls):
     """A long look for a better network, polishing and probing before each search."""
     probings = calls("bounds.lp.probing", "probe")
     disk = SharedDisk(tmp_path / "undisturbed")
@@ -226,7 +218,7 @@ def test_killed_runs_that_do_all_there_is(thorough, tmp_path, calls, kills):
     with disk.watch():
         expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
     assert probings
-    moments = range(3, disk.calls, disk.calls // kills)
+    moments = range(3, disk.calls, disk.calls // 5)
     kill_at_calls(tmp_path, pieces(), (expected, disk.calls), moments, after=False, lower_bound="auto", fixing=True)
 
 
@@ -407,10 +399,9 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [31])
-def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, step):
+def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
     expected, calls = undisturbed
-    for call in range(1, calls, step):
+    for call in range(1, calls, 61):
         root = tmp_path / str(call)
         run, scratch = root / "run", root / "scratch"
         for folder in (root, run, scratch):
@@ -425,10 +416,9 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [31])
-def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, step):
+def test_power_lost_at_any_call(dataset, undisturbed, tmp_path):
     expected, calls = undisturbed
-    for call in range(1, calls + 1, step):  # what is half done may be found or not, as after the next call
+    for call in range(1, calls + 1, 61):  # what is half done may be found or not, as after the next call
         folder = tmp_path / str(call)
         folder.mkdir()
         disk = SharedDisk(folder)
@@ -458,14 +448,13 @@ def test_killed_again_and_again(dataset, undisturbed, tmp_path, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [9])
 @pytest.mark.parametrize("scratch", [False, True])
-def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch, step):
+def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch):
     expected, _ = undisturbed
     never = StopAt(math.inf)
     (tmp_path / "never").mkdir()
     session(tmp_path / "never", dataset, stop=never)
-    for k in range(0, never.polls, step + 4 * scratch):
+    for k in range(0, never.polls, 9 + 4 * scratch):
         folder, large = tmp_path / f"{k}", tmp_path / f"{k}-scratch"
         folder.mkdir()
         large.mkdir()
@@ -482,7 +471,10 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
 
 
 def polls_before_the_search(dataset):
-    """How often a session asks whether to stop before its first task of the search is done."""
+    """How often a session asks whether to stop before its first task of the search is done, all being compiled: who
+    waits for a kernel asks meanwhile."""
+    with TemporaryDirectory() as folder:
+        session(Path(folder), dataset)
     signal, found = StopAt(math.inf), []
 
     def look(event):

@@ -110,6 +110,5 @@ def check_network(folder, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["11hfinder_1"])
-def test_gaussian_networks_of_56_variables(shared_data, name):
-    watched(check_network, str(shared_data), name)
+def test_a_gaussian_network_of_56_variables(shared_data):
+    watched(check_network, str(shared_data), "11hfinder_1")

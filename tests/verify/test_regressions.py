@@ -394,7 +394,7 @@ def test_time_that_is_over():
 
 def test_a_search_is_cut_short():
     """What 89 columns of noise could tell together keeps far more sets in question than there is time for."""
-    numbers = numbers_of(np.random.default_rng(0).normal(size=(200, 90)))
+    numbers = numbers_of(np.random.default_rng(0).normal(size=(120, 90)))
     asked = iter([None] * 8)
     with Workers(1, lambda: next(asked, TIME_LIMIT)) as workers:
         source = source_of(numbers, workers)

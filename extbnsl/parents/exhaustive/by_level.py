@@ -23,15 +23,15 @@ from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
 from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.best_score import by_bytes, byte_tables
+from extbnsl.parents.exhaustive.hopeless import drop_hopeless
 from extbnsl.parents.exhaustive.lattice import (
     Counts,
     Rules,
-    drop_hopeless,
     judge_families,
     judge_last,
     next_alive,
 )
-from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required, set_ranks
+from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_children, set_ranks
 from extbnsl.parents.exhaustive.pace import LAST_STEPS, STEPS, Pace
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, Filled, Level, Means
@@ -50,6 +50,7 @@ TASK_WORDS = 1 << 17  # of the rows that a task may make
 JUDGED_BYTES = 8 << 20  # of the room for families that a task may find, as if all won: few do
 MERGED = 256  # tasks of the last level after which what they have found joins the families
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
+FEW = 1 / 32  # children alive for each rank above: if fewer, it takes less to go through them than through the ranks
 ENTRIES_PER_TASK = 40_000_000  # rows, or covariances, times varsets that a task may touch: a fraction of a second
 
 MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets, as of pace.STEPS
@@ -57,6 +58,7 @@ FINENESS = 1000  # of the share that is told
 
 Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
 Step = Generator[Enumeration, None, tuple[Enumeration, Level]]  # the same with the level
+Bits = NDArray[np.uint64]
 Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
 
 
@@ -79,12 +81,14 @@ def judge_by_level(problem: CountingProblem, found: Enumeration, means: Means, l
     level = found.level
     while not found.done and (levels is None or found.complete_to < levels):
         level = level or lowest_level(problem)
+        means.workers.keep((level.alive, *level.below, *level.here))  # for several steps
         size = level.size
         if size >= counting.largest:
             found, level = (yield from counting.last_judged(found, level)), None
         else:
             level = counting.begun(level)
             found, level = yield from counting.counted(found, level)
+            means.workers.keep(level.above)
             found, level = yield from counting.judged(found, level)
             level = yield from counting.following(found, level)
         counting.pace.ended(size)
@@ -184,28 +188,46 @@ class _Counting:
         size, rules = level.size + 1, self.rules
         ranks = int(rules.binomials[-1, size])
         blocks = -(-ranks // BLOCK)
-        self._need((24 if rules.some_required else 16) * blocks)
+        few = last and _children(level.alive) < FEW * ranks and self.means.shelf.fits(24 * blocks)
+        self._need((24 if few or rules.some_required else 16) * blocks)
         column, needed = self.means.shelf.column((blocks, 2), np.uint64), 0
-        within = as_varsets((rules.limits[None] >= size) & (not last))[0]
-        more = self._marked_by_required(level, last, blocks) if rules.some_required else None
-        shared, told = (size, level.alive, level.here.places, within, more, rules.binomials), (level.size, MARK, 0, 1)
-        for lo, _, own in self._each(_mark, 0, ranks, BLOCK * MARKED_BLOCKS, shared, told):
+        more = self._marked_by_children(level, last, few, blocks) if few or rules.some_required else None
+        made = self._places_of(more, blocks) if few and more is not None else self._marks(level, last, more, ranks)
+        for lo, own in made:
             marked = _needed(own)
             column.fill(lo // BLOCK, own + np.array([0, needed], np.uint64))
             needed += marked
             self.means.shelf.touched(8 * size * marked + own.nbytes)
         return column.array()
 
-    def _marked_by_required(self, level: Level, last: bool, blocks: int) -> NDArray[np.uint64]:
-        """Bits in blocks of 64 ranks for the varsets one larger that children need which must have parents. One that
-        must have as many has these for its first parent set."""
-        size, marked = level.size + 1, np.zeros(blocks, np.uint64)
+    def _marks(self, level: Level, last: bool, more: Bits | None, ranks: int) -> Iterator[tuple[int, Bits]]:
+        """The first rank and the places of ever more of the varsets one larger; `more` of them are needed anyway."""
+        size, most = level.size + 1, BLOCK * MARKED_BLOCKS
+        within = as_varsets((self.rules.limits[None] >= size) & (not last))[0]
+        shared = size, level.alive, level.here.places, within, more, self.rules.binomials
+        for lo, _, own in self._each(_mark, 0, ranks, most, shared, (level.size, MARK, 0, 1)):
+            yield lo, own
+
+    def _places_of(self, bits: Bits, blocks: int) -> Iterator[tuple[int, Bits]]:
+        """The same of varsets whose bits are known."""
+        for lo in range(0, blocks, MARKED_BLOCKS):
+            self.means.workers.check()
+            own = np.zeros((min(MARKED_BLOCKS, blocks - lo), 2), np.uint64)
+            own[:, 0] = bits[lo : lo + MARKED_BLOCKS]
+            own[1:, 1] = np.cumsum(np.bitwise_count(own[:-1, 0]))
+            yield lo * BLOCK, own
+
+    def _marked_by_children(self, level: Level, last: bool, everyone: bool, blocks: int) -> Bits:
+        """Bits in blocks of 64 ranks for the varsets one larger that children need which must have parents, or that
+        all need. One that must have as many has these for its first parent set."""
+        size, marked, required = level.size + 1, np.zeros(blocks, np.uint64), self.rules.required
         if not last:
-            born = np.flatnonzero((self.rules.required == size) & (self.problem.limits >= size))
+            born = np.flatnonzero((required == size) & (self.problem.limits >= size))
             firsts = (np.flatnonzero(self.problem.required[:, x]) for x in born)
             set_ranks(np.array([rank_of(own, self.rules.binomials) for own in firsts], np.int64), marked)
-        shared, total = (size, level.alive, level.here.places, not last, self.rules), level.alive.shape[0]
-        for _, _, ranks in self._each(needed_by_required, 0, total, CHUNK, shared, (level.size, MARK, 0, 1)):
+        children, total = as_varsets(everyone | (required[None] > 0))[0], level.alive.shape[0]
+        shared = size, level.alive, level.here.places, children, not last, self.rules
+        for _, _, ranks in self._each(_mark_by_children, 0, total, CHUNK, shared, (level.size, MARK, 0, 1)):
             set_ranks(ranks, marked)
         return marked
 
@@ -347,6 +369,10 @@ def _mark(*given: Any) -> Any:
     return mark_needed(*given)
 
 
+def _mark_by_children(*given: Any) -> Any:
+    return needed_by_children(*given)
+
+
 def _judge(*given: Any) -> Any:
     return judge_families(*given)
 
@@ -419,6 +445,11 @@ def size_of_at_most(size: int, largest: int) -> str:
 def size_judged(varsets: int, size: int, largest: int) -> StageAdvanced:
     """The event that all parent sets of a size are judged, with so many varsets counted in all."""
     return StageAdvanced("scores", varsets, 0, "sets counted", size, f"{size_of_at_most(size, largest)} done")
+
+
+def _children(alive: Bits) -> int:
+    """How many children are alive at the varsets of a level, all together."""
+    return sum(int(np.bitwise_count(alive[lo : lo + CHUNK]).sum()) for lo in range(0, alive.shape[0], CHUNK))
 
 
 def _needed(places: NDArray[np.uint64]) -> int:

@@ -1,5 +1,5 @@
 """What the search between two parent sets works on: its task, and the stack of its nodes with their cells; see
-`between`, from which the words are."""
+`between` and `between_bounds`, from which the words are."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,8 @@ class CellTask(NamedTuple):
     cost as a cell, in whole numbers. mlogm (N + 1,). scale: whole numbers per nat. margin: what
     rounding may do, and slack: how much more a family of interest may cost than its subsets, in nats. deepest: nodes of
     so many added parents are handed over, not entered. limit: what a family of interest costs less than, without what
-    it counts for cuts, in nats. tables: BestScore of the child over families known before.
+    it counts for cuts, in nats. effort: after how many nodes the search is given up. tables: BestScore of the child
+    over families known before.
     """
 
     codes: NDArray[Any]
@@ -50,6 +51,7 @@ class CellTask(NamedTuple):
     slack: float
     deepest: int
     limit: float
+    effort: int
     cuts: CutsOfChild
     tables: Any
 

@@ -1,8 +1,8 @@
 """The surviving families child by child by scores of cells, where the levels have too many varsets.
 
-For each child a search by branching over pairs of a parent set and candidates that may be added to it; `between` has
-the bounds, with their proofs. The families of small parent sets are best found by level before, for others are compared
-with these.
+For each child a search by branching over pairs of a parent set and candidates that may be added to it: `between`. The
+bounds are in `between_bounds`, with their proofs. The families of small parent sets are best found by level before, for
+others are compared with these.
 
 Time: some 20 us for each of some 10^4 to 10^6 nodes per child, with 500 rows. Memory: per thread some hundred bytes per
 row and two for each row and state of a candidate, and the tables of a family list.
@@ -62,7 +62,7 @@ def judge_between(problem: CountingProblem, found: Enumeration, means: Means) ->
     if not found.children:
         found = replace(found, children=dearest_first(problem, found), paired=True, parts=0, pairs=None)
     order = means.workers.run(order_of, problem.rows)
-    for known in children_searched(searches_of(problem, order, found, means), found, means):
+    for known in children_searched(searches_of(problem, order, found, means), found, means, {}):
         found = known
         if found.children:
             yield found
@@ -114,6 +114,12 @@ class CellSearches:
     complete_to: int
     prices: Prices | None
 
+    @property
+    def searched_to(self) -> int:
+        """Of so many parents at most no families are searched for."""
+        swept = 0 if self.prices is None or not self.prices.stage.rough else self.prices.stage.swept
+        return max(self.complete_to, swept)
+
     def known(self, child: Child, found: Enumeration) -> Families:
         """The families of a child that all parts of its search are compared with: those of the levels, so that the
         parts are the same for whoever goes on after some of them."""
@@ -130,11 +136,17 @@ def searches_of(problem: CountingProblem, order: NDArray[np.int64], found: Enume
     return CellSearches(problem, order, found.complete_to, found.prices)
 
 
-def children_searched(searches: CellSearches, found: Enumeration, means: Means) -> Iterator[Enumeration]:
-    """`found` with ever more parts of the search of its first child, and ever fewer children."""
+def children_searched(
+    searches: CellSearches, found: Enumeration, means: Means, begun: "dict[int, Parts]"
+) -> Iterator[Enumeration]:
+    """`found` with ever more parts of the search of its first child, and ever fewer children. begun: the parts of
+    children, by their numbers, as far as they are known; gets the others."""
     workers, children = means.workers, int((searches.problem.limits >= 0).sum())
-    begun = ((child, searches, searches.known(child, found), workers.halt) for child in found.children)
-    parts = list(workers.spread(parts_of, begun, AHEAD * workers.threads))
+    others = [child for child in found.children if child.index not in begun]
+    given = ((child, searches, searches.known(child, found), workers.halt) for child in others)
+    for child, own in zip(others, workers.spread(parts_of, given, AHEAD * workers.threads), strict=True):
+        begun[child.index] = own
+    parts = [begun[child.index] for child in found.children]
     if found.prices is not None:
         found = replace(found, prices=_with_open(found.prices, found.children, parts))
     told = "" if found.prices is None else found.prices.told
@@ -145,7 +157,7 @@ def children_searched(searches: CellSearches, found: Enumeration, means: Means) 
             found, share = known, known.parts / size
             means.observer(children_judged(judged + share, children, f"{told}child {judged + 1} of {children}"))
             yield found
-        found = _without_first(found)
+        found = _through_first(found)
         yield found
 
 
@@ -174,18 +186,26 @@ def _with_open(prices: Prices, children: tuple[Child, ...], parts: list[Parts]) 
     shown = prices.shown.copy()
     for child, own in zip(children, parts, strict=True):
         x = child.index
-        shown[x] = max(shown[x], min(own.least.min(initial=math.inf), prices.least[x] + prices.stage.gap))
+        shown[x] = max(shown[x], min(own.least.min(initial=math.inf), prices.least[x] + prices.gaps[x]))
     return replace(prices, shown=shown)
 
 
-def _without_first(found: Enumeration) -> Enumeration:
+def _through_first(found: Enumeration) -> Enumeration:
     """`found` when the search of its first child is over."""
     x, prices = found.children[0].index, found.prices
     if prices is not None:
         shown = prices.shown.copy()
         known = reduced_costs(x, found.parents[x], found.costs[x], prices).min(initial=math.inf)
-        shown[x] = min(known, prices.least[x] + prices.stage.gap)
-        prices = replace(prices, shown=shown)
+        shown[x] = min(known, prices.least[x] + prices.gaps[x])
+        found = replace(found, prices=replace(prices, shown=shown))
+    return without_first(found)
+
+
+def without_first(found: Enumeration) -> Enumeration:
+    """`found` when nothing more is asked of its first child in this round."""
+    prices = found.prices
+    if prices is not None and prices.stage.rough:
+        prices = replace(prices, stage=replace(prices.stage, counted=found.varsets))
     return replace(found, children=found.children[1:], parts=0, pairs=None, prices=prices)
 
 
@@ -218,7 +238,9 @@ def parts_of(child: Child, searches: CellSearches, known: Families, halt: NDArra
     that these hand over. A pure function, but for `halt`."""
     problem, task = searches.problem, task_of(child, searches, known)
     root = root_of(child, problem)
-    found, handed, least = _searched(root, task._replace(deepest=_levels(task)), child, problem, halt)
+    found, handed, least = _searched(
+        root, task._replace(deepest=_levels(task), effort=ANY_NUMBER), child, problem, halt
+    )
     parts, alone = range(min(PARTS_OF_CHILD, len(handed))), math.inf
     nodes = [np.ascontiguousarray(handed[k :: parts.stop]) for k in parts]
     if searches.prices is not None:
@@ -254,7 +276,7 @@ def _searched(
             costs.append(np.array([alone]))
             judged += 1
         why = FULL
-        while why != OVER and not halt[0] and some <= most:
+        while why != OVER and not halt[0] and some <= most and judged <= task.effort:
             room = np.empty((ROOM, 8 * words), np.uint8), np.empty(ROOM)
             passed = np.empty((HANDED, 2, 8 * words), np.uint8), np.empty(HANDED)
             why, written, many, made = search_between(task, frames, halt, room, passed)
@@ -334,7 +356,7 @@ def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
         states=table.states[x].astype(np.int64),
         weights=table.weights.astype(np.int64),
         arity=arity,
-        fewest=searches.complete_to - must,
+        fewest=searches.searched_to - must,
         most=min(int(problem.limits[x]) - must, variables.size),
         form=form,
         of_arity=int(form.classes[x]),
@@ -344,7 +366,8 @@ def task_of(child: Child, searches: CellSearches, known: Families) -> CellTask:
         margin=ROUNDING * (1.0 + most),
         slack=problem.slack,
         deepest=variables.size + 1,
-        limit=math.inf if prices is None else float(prices.least[x]) + prices.stage.gap,
+        limit=math.inf if prices is None else float(prices.least[x] + prices.gaps[x]),
+        effort=ANY_NUMBER if prices is None or not prices.stage.rough else prices.stage.effort,
         cuts=cuts_of_child(x, variables, problem.required[:, x], prices),
         tables=byte_tables([parents], [costs]),
     )

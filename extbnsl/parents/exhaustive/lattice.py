@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import borrowed, either, inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, either, inlined, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -45,9 +45,8 @@ from extbnsl.kernels.ranks import (
     rank_without,
     start_walk,
 )
-from extbnsl.parents.best_score import block_row
 from extbnsl.scores.formula import CELLS, Formula, cost_of_figures, least_of
-from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
+from extbnsl.scores.penalty import added, family_penalty, shrunk
 
 ABSENT = ~np.uint64(0)  # the place of a varset that is not counted
 
@@ -119,7 +118,7 @@ def place_among(x, members, size):
 
 
 @inlined
-def _outside(members, size):
+def two_outside(members, size):
     """The two lowest variables that are not among the members."""
     k = np.int64(0)
     while k < size and members[k] == k:
@@ -133,7 +132,7 @@ def _outside(members, size):
 
 
 @inlined
-def _product(members, size, factors):
+def product_of(members, size, factors):
     """The product of the factors of the first `size` members."""
     product = 1.0
     for k in range(size):
@@ -214,10 +213,10 @@ def judge_families(first, last, size, alive, tables, rules):
         if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
-        states = _product(members, size, factors)
+        states = product_of(members, size, factors)
         for k in range(size):
             facets[k] = ABSENT  # not known yet
-        least, second = _outside(members, size)  # factors ascend with the variable
+        least, second = two_outside(members, size)  # factors ascend with the variable
         j = 0
         for q in range(words):
             left, grown = alive[i, q], u64(0)
@@ -450,7 +449,7 @@ def next_alive(first, last, size, extend, below, level, rules, form):
             _extended_at_all(size, walk, extend, places_here, rules, facets, left)
         some = keep_below(words << 6, left)
         if form is None and some:
-            states = _product(members, size, rules.factors)
+            states = product_of(members, size, rules.factors)
             some = _gains(walk, states, above[i], rules, here, facets, gain, (left, spared))
         for q in range(words):
             alive[i - first, q] = left[q]
@@ -481,202 +480,6 @@ def next_alive(first, last, size, extend, below, level, rules, form):
     return alive
 
 
-def _least_by_penalty(p, i, listed, x, walk, told, rules, form):
-    """What a family of X with the parents P, row i of those listed, and all that have more cost at least."""
-    size, states = walk.members.size - 1, listed.states[i]
-    return rules.floors[x] + family_penalty(rules.parameter, rules.arities[x], states) + size * rules.step
-
-
-def _least_of_larger(p, i, listed, x, walk, told, rules, form):
-    """What all families of X that have more parents than P cost at least."""
-    size, outside, factors = walk.members.size - 1, listed.outside, rules.factors
-    other = outside[i, 1] if outside[i, 0] == x else outside[i, 0]
-    if size >= rules.limits[x] or other >= factors.size:
-        return np.inf
-    penalty = grown(family_penalty(rules.parameter, rules.arities[x], listed.states[i]), factors[other])
-    return rules.floors[x] + penalty + (size + 1) * rules.step
-
-
-def _least_by_others(p, i, listed, x, walk, told, rules, form):
-    """What the family of X and P costs at least, as far as T of P and of P + X without one of P tells."""
-    go_to(listed.ranks[i], walk, rules.binomials)
-    size, (places, joint), most = walk.members.size - 1, told, rules.floors[x]
-    own = joint[place_of(listed.ranks[i], places)]
-    j = place_among(x, walk.members, size)
-    for k in range(size):
-        if not (rules.some_required and has_child(rules.must, walk.members[k], x)):
-            most = max(most, own - joint[place_of(rank_swapped(k, x, j, walk, rules.binomials), places)])
-    return most + family_penalty(rules.parameter, rules.arities[x], listed.states[i]) + size * rules.step
-
-
-def _known(p, i, listed, x, walk, told, rules, form):
-    """What figures have told of all of these."""
-    return told[p]
-
-
-def _by_sums(level, known, form):
-    """What tells what families cost at least: T of a level."""
-    return level
-
-
-def _by_figures(level, known, form):
-    """What figures have told of each family."""
-    return known
-
-
-_told = either(_by_sums, _by_figures)
-_least, _of_larger = either(_least_by_penalty, _known), either(_least_of_larger, _known)
-_by_others = either(_least_by_others, _known)
-
-
-@njit
-def drop_hopeless(first, last, size, children, counts, rules, tables, alive):
-    """alive[first:last], of the varsets P at these places, without each X of `children` for which no superset of P can
-    cost less than BestScore(X | P) and the slack: what they cost at least is no less.
-
-    Of T this is floors[X] and the penalty of P: from P to a superset BestScore never rises and the penalty never falls.
-    Or it is that for all larger supersets alone, by the penalty of the smallest one, where (X, P) costs no less either:
-    for each W in P, N H(X | P) is at least N H(P - W + X) - N H(P), as P + X has no less entropy than without W. (A W
-    that X must have is passed over: P - W + X need not be counted.)
-    Figures say it by `least_of`: those of counts, of this level and of the next. `tables` (byte tables of these
-    children) hold all wanted families of smaller parent sets, or of as large ones too. Child by child, so that a
-    child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over
-    the other bytes is kept.
-    """
-    left_alive = alive[first:last].copy()
-    children, counts, rules, tables, alive = borrowed((children, counts, rules, tables, left_alive))
-    level, above = counts
-    costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
-    kept = np.empty(max(1, width.max()), np.uint64)
-    listed, walk = _written_out(first, last, size, level.places, rules, alive), start_walk(size, rules.binomials)
-    rows, varsets, high_of = listed.rows, listed.varsets, listed.high_of
-    figures = level.joint[first:], above, rules.floors, rules.binomials
-    first_of, own, known = _by_child(size, listed, alive, figures, rules.form)
-    told = _told(level, known, rules.form)
-    for c in range(children.size):
-        x = children[c]
-        w = width[c]
-        base = tables.first[c]
-        blocks = block_first[c + 1] - block_first[c]
-        low_block = blocks > 0 and byte[block_first[c]] == 0
-        high = -1
-        ready = 0
-        for p in range(first_of[x], first_of[x + 1]):
-            i = own[p]
-            larger = _of_larger(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
-            if high_of[i] != high:
-                high = high_of[i]
-                ready = 0
-            row = block_row(c, np.int64(0), np.int64(varsets[i, 0] & u64(255)), tables)
-            for word in range(w):
-                if costs[base + (word << 6)] > larger:
-                    break
-                if word == ready:
-                    kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
-                    ready += 1
-                left = kept[word] & bits[row + word] if low_block else kept[word]
-                if left:
-                    best = costs[base + (word << 6) + np.int64(lowest(left))]
-                    if best <= larger and (
-                        best <= _least(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
-                        or best <= _by_others(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
-                    ):
-                        alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
-                    break
-    return left_alive
-
-
-class _Listed(NamedTuple):
-    """Varsets P of a range of a level with a child that is alive: where they are in the range, their ranks, varsets
-    (m, w), the products of their factors, float64, how often the bytes but the lowest have changed since the first one,
-    and the two lowest variables outside, (m, 2) int64."""
-
-    rows: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-    varsets: NDArray[np.uint64]
-    states: NDArray[np.float64]
-    high_of: NDArray[np.int64]
-    outside: NDArray[np.int64]
-
-
-@inner
-def _by_child(size, listed, alive, figures, form):
-    """Where in the rows listed each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,)
-    uint32. And by `figures`, those of the level and of the next one, what each of these families costs at least, with
-    all that have more parents: (k,) float64."""
-    (here, above, floors, binomials), formula = borrowed((figures, form))
-    rows, ranks, states = listed.rows, listed.ranks, listed.states
-    n, walk = floors.size, start_walk(size, binomials)
-    first_of = np.zeros(n + 2, np.int64)
-    for i in range(rows.size):
-        for q in range(alive.shape[1]):
-            left = alive[rows[i], q]
-            while left:
-                first_of[u64((q << 6) + 2) + lowest(left)] += 1
-                left &= left - u64(1)
-    for x in range(n):
-        first_of[x + 2] += first_of[x + 1]
-    own = np.empty(first_of[n + 1], np.uint32)
-    known = np.empty(0 if form is None else own.size)
-    for i in range(rows.size):
-        if form is not None:
-            go_to(ranks[i], walk, binomials)
-        for q in range(alive.shape[1]):
-            left = alive[rows[i], q]
-            while left:
-                x = u64((q << 6) + 1) + lowest(left)
-                if form is not None:
-                    child = np.int64(x) - 1
-                    rank = rank_with(child, place_among(child, walk.members, size), walk, binomials)
-                    cells = above.joint[place_of(rank, above.places), CELLS]
-                    known[first_of[x]] = least_of(here[rows[i]], cells, states[i], child, floors[child], formula)
-                own[first_of[x]] = i
-                first_of[x] += 1
-                left &= left - u64(1)
-    return first_of, own, known
-
-
-@inner
-def _written_out(first, last, size, places, rules, alive):
-    """The varsets at these places with a child in alive[place - first]."""
-    total = last - first
-    rows, ranks, varsets = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(alive.shape, np.uint64)
-    states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
-    outside = np.empty((total, 2), np.int64)
-    walk = start_walk(size, rules.binomials)
-    members = walk.members
-    block, before = find_place(first, places)
-    bits = places[block, 0] & ~before
-    m = np.int64(0)
-    for i in range(total):
-        block, bits, rank = next_present(block, bits, places)
-        if not any_member(alive, i):
-            continue
-        go_to(rank, walk, rules.binomials)
-        rows[m], ranks[m], states[m] = i, rank, _product(members, size, rules.factors)
-        outside[m, 0], outside[m, 1] = _outside(members, size)
-        write_varset(members, size, varsets, m)
-        if m > 0:
-            differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
-            for q in range(1, varsets.shape[1]):
-                differs |= varsets[m, q] ^ varsets[m - 1, q]
-            high_of[m] = high_of[m - 1] + (differs != u64(0))
-        m += 1
-    return _Listed(rows[:m], ranks[:m], varsets[:m], states[:m], high_of[:m], outside[:m])
-
-
-@inner
-def _inside_high_bytes(c, varset, word, low_block, tables):
-    """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
-    bits, byte, first = tables.bits, tables.byte, tables.block_first[c]
-    left = ~u64(0)
-    for b in range(1 if low_block else 0, tables.block_first[c + 1] - first):
-        at = byte[first + b]
-        value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
-        left &= bits[block_row(c, b, value, tables) + word]
-    return left
-
-
 @njit
 def alive_together(size, counts, alive, rules, form):
     """Of each child X what the varsets of `size` at which it is alive say together: the members of all, (n, w); and by
@@ -694,7 +497,7 @@ def alive_together(size, counts, alive, rules, form):
             continue
         go_to(rank, walk, rules.binomials)
         write_varset(walk.members, size, varset, np.int64(0))
-        states = _product(walk.members, size, rules.factors)
+        states = product_of(walk.members, size, rules.factors)
         for q in range(words):
             left = alive[i, q]
             while left:

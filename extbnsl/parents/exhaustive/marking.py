@@ -1,7 +1,7 @@
 """Kernels that mark which varsets of a level are to be counted: what children need that are alive one level below.
 
-Children that may have any parents are told by all subsets of a varset; those that must have some by the varsets at
-which they are alive, see `lattice`.
+Children that may have any parents are told by all subsets of a varset. Those that must have some are told by the
+varsets at which they are alive, see `lattice`; and where few children are alive at the last level, so are all.
 """
 
 import numpy as np
@@ -103,27 +103,25 @@ def _judge_run(count, size, walk, alive, places, within, scratch):
 
 
 @njit
-def needed_by_required(first, last, size, alive, places, extended, rules):
-    """The ranks of the varsets of `size` that the children which must have parents need, int64, some of them twice.
+def needed_by_children(first, last, size, alive, places, children, extended, rules):
+    """The ranks of the varsets of `size` that these children (w,) need, int64, some of them twice.
 
-    As in `mark_needed`, of the children alive at the varsets P of level size - 1, first <= place < last. A varset that
-    may be a parent set of X is told by the P that lacks the largest member which X may do without.
+    As in `mark_needed`, of the children alive at the varsets P of level size - 1, first <= place < last. If `extended`,
+    children must have parents, and a varset that may be a parent set of X is told by the P that lacks the largest
+    member which X may do without.
     """
-    alive, places, extended, rules = borrowed((alive, places, extended, rules))
+    alive, places, children, rules = borrowed((alive, places, children, rules))
     binomials, may, must, limits = rules.binomials, rules.may, rules.must, rules.limits
     n, words = limits.size, alive.shape[1]
     walk, larger = start_walk(size - 1, binomials), start_walk(size, binomials)
     members = walk.members
-    own = np.zeros(words, np.uint64)
-    for x in range(n):
-        own[x >> 6] |= u64(rules.required[x] > 0) << u64(x & 63)
     ranks, count = np.empty(max(1024, n), np.int64), 0
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
     for i in range(first, last):
         block, bits, rank = next_present(block, bits, places)
         for q in range(words):
-            left = alive[i, q] & own[q]
+            left = alive[i, q] & children[q]
             if left:
                 go_to(rank, walk, binomials)
             while left:

@@ -6,8 +6,9 @@ triangular factor of the data, where rounding grows with the root of that, and t
 Singular families are dropped before: see scores/gaussian.py.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -25,7 +26,7 @@ from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, LatticeSource
 from extbnsl.parents.pruning import undominated, with_rounding
-from extbnsl.scores.determinants import LEAST, Moments, given, least_left, moments, unexplained
+from extbnsl.scores.determinants import LEAST, Factored, Moments, given, least_left, moments, unexplained
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS, blurred
 from extbnsl.scores.known import parameter_price
 from extbnsl.scores.local import in_order
@@ -76,6 +77,15 @@ class Standardised:
     def rounding(self) -> float:
         """What rounding may do to a difference of determinants of regular sets, in nats."""
         return float(self.total * len(self.names) * ROUNDING / self.unexplained.min())
+
+    @functools.cached_property
+    def groups(self) -> tuple[tuple[tuple[int, ...], ...], ...] | None:
+        """Of each group of given columns that determine each other, regular sets, among them all to which none of the
+        group can be added; None where these are too many to look at. No column is in two groups."""
+        if not self.collinear:
+            return ()
+        found = [_regular_sets(self.factor, sorted(group)) for group in _dependent(self.factor, self.given)]
+        return None if None in found else tuple(tuple(own for own, _ in sets or ()) for sets in found)
 
     def slack(self, slack: float) -> float:
         """The slack, in nats, by which an enumeration keeps all that are within this one."""
@@ -244,14 +254,29 @@ def _shares_or_collinear(triangle: NDArray[np.float64], members: list[int]) -> N
 
 
 def _least_shares(factor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The share of the variance of each column that all others of any regular set leave, at least, (n,): by all regular
-    sets to which no column can be added, or LEAST_SHARE where they are too many to look at.
+    """The share of the variance of each column that all others of any regular set leave, at least, (n,): by
+    `_regular_sets`, or LEAST_SHARE where these are too many to look at."""
+    n = len(factor)
+    sets = _regular_sets(factor, range(n))
+    if sets is None:
+        return np.full(n, LEAST_SHARE)
+    least = np.ones(n)
+    for own, shares in sets:
+        least[list(own)] = np.minimum(least[list(own)], shares)
+    return least
+
+
+RegularSet = tuple[tuple[int, ...], NDArray[np.float64]]  # columns, and what all others of them leave of each
+
+
+def _regular_sets(factor: NDArray[np.float64], columns: Iterable[int]) -> list[RegularSet] | None:
+    """Regular sets of these columns, among them all to which none of the others can be added; None where they are too
+    many to look at.
 
     A regular set lacks a member of each set that is not regular; so it is among those without one of these.
     """
-    n = len(factor)
-    least, waiting = np.ones(n), [tuple(range(n))]
-    known = set(waiting)
+    waiting, sets = [tuple(columns)], list[RegularSet]()
+    known, most = set(waiting), min(MOST_SETS, 1 + MOST_PRODUCTS // max(1, len(waiting[0])) ** 3)
     while waiting:
         own = waiting.pop()
         found = _shares_or_collinear(_triangle(factor[list(own)].T), list(own))
@@ -259,11 +284,22 @@ def _least_shares(factor: NDArray[np.float64]) -> NDArray[np.float64]:
             fewer = {tuple(v for v in own if v != gone) for gone in found} - known
             waiting += sorted(fewer)
             known |= fewer
-            if len(known) > min(MOST_SETS, 1 + MOST_PRODUCTS // n**3):
-                return np.full(n, LEAST_SHARE)
+            if len(known) > most:
+                return None
         else:
-            least[list(own)] = np.minimum(least[list(own)], found)
-    return least
+            sets.append((own, found))
+    return sets
+
+
+def _dependent(factor: NDArray[np.float64], columns: Iterable[int]) -> list[set[int]]:
+    """Groups of some of these columns, disjoint, so that each column that is determined by others is so by those of its
+    group."""
+    left, groups = list(columns), list[set[int]]()
+    while left and isinstance(found := _shares_or_collinear(_triangle(factor[left].T), left), list):
+        own = set(found).union(*(group for group in groups if not group.isdisjoint(found)))
+        groups = [*(group for group in groups if group.isdisjoint(found)), own]
+        left.remove(found[-1])
+    return groups
 
 
 def _collinear(factor: NDArray[np.float64]) -> list[tuple[int, ...]]:
@@ -321,15 +357,18 @@ class Measured(LatticeSource):
             allowed=constraints.allowed,
             required=constraints.required,
             step=self.price,
+            columns=_factored(self.columns[0]),
         )
 
     def over_records(self, problem: CountingProblem, child: int) -> CountingProblem:
         own = self.columns[child]
-        return problem if own is self.columns[0] else replace(problem, table=_moments(own))
+        if own is self.columns[0]:
+            return problem
+        return replace(problem, table=_moments(own), columns=_factored(own))
 
     @property
     def bounds_alone(self) -> bool:
-        return self.data.alike and not self.columns[0].collinear
+        return self.data.alike and self.columns[0].groups is not None
 
     def limit(self, problem: CountingProblem, x: int) -> int:
         """d parents more than those that must be cost d steps more than these alone, and save no more than what these
@@ -374,6 +413,10 @@ class Measured(LatticeSource):
         wanted = with_rounding(slack, float(np.abs(costs).max()))
         kept = undominated(varsets, costs, wanted, columns.slack(slack) + spread, halt)
         return varsets[kept], costs[kept]
+
+
+def _factored(columns: Standardised) -> Factored:
+    return Factored(columns.factor, columns.groups or ())
 
 
 def _moments(columns: Standardised) -> Moments:

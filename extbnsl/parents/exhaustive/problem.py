@@ -24,7 +24,7 @@ from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, Score
 
 if TYPE_CHECKING:
-    from extbnsl.scores.determinants import Moments
+    from extbnsl.scores.determinants import Factored, Moments
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
 PASSED = 1000  # ranks that are passed in the time of counting a varset: less than a nanosecond, and hundreds of them
@@ -47,7 +47,8 @@ class CountingProblem:
     allowed (n, n) bool: whether [parent, child] may be an arc;
     required (n, n) bool: whether it must be, no more of them than the limit. Parents that all children must have may be
     no parents here: then the table divides the rows by them;
-    step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
+    step: what each parent adds to a penalty besides, in nats: 0 where the table has states;
+    columns: what moments are of.
     """
 
     table: "CountingTable | Moments"
@@ -59,6 +60,7 @@ class CountingProblem:
     allowed: NDArray[np.bool_]
     required: NDArray[np.bool_]
     step: float = 0.0
+    columns: "Factored | None" = None
 
     @property
     def factors(self) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ import numpy as np
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.hashing import extended, spread
-from extbnsl.parents.exhaustive.between import cost_of_cells, divide, space_of
+from extbnsl.parents.exhaustive.between_cells import cost_of_cells, divide, space_of
 from extbnsl.parents.priced.cuts import count_with, count_without, inherit
 
 STEP = 1e-7  # nats that a step gains at least

@@ -27,14 +27,16 @@ class Stage:
     round: its number.
     starts: from how many sets of each child it climbs, instead of finding all families of interest; 0 if it does that.
     gap: a family is of interest that costs so many nats more than the cheapest known one, both less what they count; or
-    so many less, if it is negative.
+    so many less, if it is negative: then the round is rough, and so far most children leave more open.
     cost: of the best network known.
     bound: what every network costs at least.
     began: how many families were known before.
     found: how many had been found before, those that were dropped again among them.
     dry: how many local rounds in turn have brought little.
     most: after how many finds a full round is given up.
-    counted: how many sets of variables had been counted before.
+    effort: after how many nodes a rough round gives a child up.
+    swept: up to how many parents a rough round has gone through all sets, so that it searches for larger ones alone.
+    counted: how many sets of variables had been counted before, in a rough round before the child that is in work.
     """
 
     round: Whole
@@ -46,7 +48,14 @@ class Stage:
     found: Whole
     dry: Whole = 0
     most: Whole = 0
+    effort: Whole = 0
+    swept: Whole = 0
     counted: Whole = 0
+
+    @property
+    def rough(self) -> bool:
+        """Whether it looks for those families alone that are cheaper than all known ones by as much."""
+        return self.gap < 0.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Prices:
     least (n,) float64: the least c' of the families of each child that were known before, in nats.
     shown (n,) float64: what c' is at least of those that were not, as far as that is known by now.
     order (n,) int64: of the best network known.
+    gaps (n,) float64: the gap of each child, which is that of the stage but for rough rounds.
     """
 
     stage: Stage
@@ -66,6 +76,7 @@ class Prices:
     least: NDArray[np.float64]
     shown: NDArray[np.float64]
     order: NDArray[np.int64]
+    gaps: NDArray[np.float64]
 
     @property
     def arrays(self) -> dict[str, NDArray]:

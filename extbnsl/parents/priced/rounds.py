@@ -12,10 +12,16 @@ A round is one of two kinds:
 LB is less than what the multipliers show of the families known before, by as much as families that they did not know
 are cheaper. So g is larger than the gap of the linear program, by what the round before fell short.
 
-Where the first full round would take too long, or the multipliers are far below the best network, those come before it
-that have a negative g: they look for families alone that are cheaper than all known ones by as much, which takes far
-less time, and show LB but for n times that. Ever less is left open. While nothing is found the multipliers stay, and
-with them what was shown of each child, so that the bound rises child by child.
+Where the first full round would take too long, or the multipliers are far below the best network, *rough* ones come
+before it: each child has a negative g of its own. They look for families alone that are cheaper than all known ones by
+as much, which takes far less time, and show LB but for what is left open so. A child that was through leaves less open
+in the next round; one that takes too many nodes is given up, and has twice as many in the next round. So something is
+shown of each child soon, and all get about the same work. While nothing is found the multipliers stay, and with them
+what was shown, so that the bound rises child by child.
+
+By new multipliers a rough round begins with a sweep over all parent sets up to some size: to cost them all takes less
+time than to search for them child by child, where the bounds of small sets are weak. Each child is searched for larger
+ones then.
 """
 
 import math
@@ -34,6 +40,7 @@ from extbnsl.parents.exhaustive.by_level import AHEAD
 from extbnsl.parents.exhaustive.cells_by_child import (
     ANY_NUMBER,
     CellSearches,
+    Parts,
     as_words,
     children_searched,
     dearest_first,
@@ -43,12 +50,14 @@ from extbnsl.parents.exhaustive.cells_by_child import (
     root_of,
     searches_of,
     task_of,
+    without_first,
 )
 from extbnsl.parents.exhaustive.children import Child, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.priced.climbing import climb
 from extbnsl.parents.priced.prices import Prices, Stage, reduced_costs
+from extbnsl.parents.priced.sweeps import swept
 from extbnsl.parents.pruning import merged
 
 FEW, MANY = 64, 128  # sets of a child from which a local round climbs: the last one, when few lead nowhere, has many
@@ -65,7 +74,9 @@ LEAST_GAP = 1.0  # nats that are added at least
 MANY_FOUND = 20_000  # families that the first full round finds at most, before one without a gap takes its place
 NODES_TRIED = 4_000_000  # nodes that it makes before it is asked how many it will make
 NODES_EXPECTED = 100_000_000  # nodes that it may make, as far as the children that it is through with tell
-OPEN_SHARES = 0.2, 0.03, 0.01  # of the cost of the best network, that rounds with a negative gap leave open in turn
+OPEN, LEAST_OPEN = 0.25, 0.01  # of the cost of the best network, that rough rounds leave open at first, and at last
+NARROWER = 0.6  # of what a rough round left open of a child, that the next one does if it was through
+CHILD_NODES = 1 << 16  # nodes after which the first rough round gives a child up, each other one after twice as many
 FAR = 0.005  # of that cost, by which multipliers are so far below it that these come first
 ROOM = 1 << 14  # families on the way of a child's climbs
 
@@ -98,18 +109,24 @@ def judge_by_price(
 ) -> Iterator[Enumeration]:
     """`found`, which has the families of the levels, with ever more of those that a network cheaper than the best known
     one can have; done when these are all there. Raises Stopped."""
-    order = means.workers.run(order_of, problem.rows)
+    order, parts = means.workers.run(order_of, problem.rows), dict[int, Parts]()
     while not found.done:
-        if found.children and not _is_given_up(found):
-            for known in children_searched(searches_of(problem, order, found, means), found, means):
+        if _is_dear(found):
+            found = without_first(found)
+            yield found
+        elif found.children and not _is_given_up(found):
+            for known in children_searched(searches_of(problem, order, found, means), found, means, parts):
                 found = known
                 yield found
-                if _is_given_up(found):
+                if _is_given_up(found) or _is_dear(found):
                     break
         else:
+            parts = {}
             found = _next_round(problem, found, means, networks)
             if not found.children and not found.done:
                 found = _climbed(searches_of(problem, order, found, means), found, means)
+            elif found.prices is not None and _is_new(found.prices):
+                found = swept(searches_of(problem, order, found, means), found, means)
             yield found
 
 
@@ -117,6 +134,19 @@ def _is_given_up(found: Enumeration) -> bool:
     """Whether a full round is given up, as its gap lets through too many families; some searches were left then."""
     assert found.prices is not None, "a round has prices"
     return found.families - found.prices.stage.found > found.prices.stage.most or _is_too_long(found, found.prices)
+
+
+def _is_new(prices: Prices) -> bool:
+    """Whether a rough round begins with new multipliers, by which nothing is shown yet."""
+    return prices.stage.rough and not np.isfinite(prices.shown).any()
+
+
+def _is_dear(found: Enumeration) -> bool:
+    """Whether a rough round gives up the child that is in work."""
+    if found.prices is None or not found.children:
+        return False
+    stage = found.prices.stage
+    return stage.rough and found.varsets - stage.counted > stage.effort
 
 
 def _is_too_long(found: Enumeration, prices: Prices) -> bool:
@@ -140,20 +170,38 @@ def _next_round(problem: CountingProblem, found: Enumeration, means: Means, netw
             return replace(found, prices=replace(last, stage=stage, order=network.order), done=True)
     if last is not None and _is_to_stay(found, last):
         stage = _stage_after(found, network.cost, last.root_before)
-        prices = replace(last, stage=stage, order=network.order)
+        prices = replace(last, stage=stage, order=network.order, gaps=_gaps(stage, last, last.least.size))
     else:
         multipliers, network = _multipliers(found, network, means, networks)
         stage = _stage_after(found, network.cost, multipliers.root)
         unknown = np.where(problem.limits < 0, math.inf, -math.inf)
-        prices = Prices(stage, multipliers.cuts, multipliers.weights, multipliers.least, unknown, network.order)
+        cuts, weights, least = multipliers.cuts, multipliers.weights, multipliers.least
+        prices = Prices(stage, cuts, weights, least, unknown, network.order, _gaps(stage, last, least.size))
     means.observer(IncumbentFound(network.cost, stage.bound if math.isfinite(stage.bound) else None))
-    children = () if stage.starts else dearest_first(problem, found)
+    children = () if stage.starts else _left(stage, prices, dearest_first(problem, found))
     return replace(found, prices=prices, children=children, paired=not stage.starts, parts=0, pairs=None)
 
 
 def _is_to_stay(found: Enumeration, prices: Prices) -> bool:
     """Whether the multipliers of a round stay, as it was through with a negative gap and has found nothing."""
-    return prices.stage.gap < 0.0 and not found.children and found.families == prices.stage.found
+    return prices.stage.rough and not found.children and found.families == prices.stage.found
+
+
+def _gaps(stage: Stage, last: Prices | None, children: int) -> NDArray[np.float64]:
+    """The gap of each of so many children in a round, `last` being the prices of the one before: in a rough round it is
+    narrower for those that have been through with no find."""
+    if not stage.rough or last is None:
+        return np.full(children, stage.gap)
+    if not last.stage.rough:
+        return np.full(children, -OPEN * stage.cost / children)
+    through = last.shown >= last.least + last.gaps
+    return np.where(through, np.minimum(NARROWER * last.gaps, stage.gap), last.gaps)
+
+
+def _left(stage: Stage, prices: Prices, children: tuple[Child, ...]) -> tuple[Child, ...]:
+    """The children that a round searches: in a rough one those of which less is shown than it is to show."""
+    goal = prices.least + stage.gap
+    return tuple(child for child in children if not stage.rough or prices.shown[child.index] < goal[child.index])
 
 
 def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
@@ -162,7 +210,7 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
     last, known, above = found.prices, sum(map(len, found.costs)), cost - root
     if last is None:
         return Stage(0, FEW, 0.0, cost, 0.0, known, found.families)  # no family costs less than nothing
-    before, negative = last.stage, [-share * cost / last.least.size for share in OPEN_SHARES]
+    before, rough = last.stage, -LEAST_OPEN * cost / last.least.size
     stage = replace(
         before,
         round=before.round + 1,
@@ -181,15 +229,14 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
         if before.starts < MANY:
             return replace(stage, starts=MANY)
         if above > FAR * cost:
-            return replace(stage, starts=0, gap=negative[0])
+            return replace(stage, starts=0, gap=rough, effort=CHILD_NODES)
         return replace(stage, starts=0, gap=above + LEAST_GAP, most=MANY_FOUND)
     if found.children and _is_too_long(found, last):
-        return replace(stage, gap=negative[0])
-    if before.gap < 0.0:
-        if last.short > LEAST_GAP - before.gap * last.least.size:  # far from its multipliers
-            return stage
-        finer = (gap for gap in negative if gap > before.gap / 2)  # the cost of the best network may have changed
-        return replace(stage, gap=next(finer, above + LEAST_GAP))
+        return replace(stage, gap=rough, effort=CHILD_NODES)
+    if before.rough:
+        if last.short > LEAST_GAP - before.gap * last.least.size:
+            return replace(stage, effort=2 * before.effort)
+        return replace(stage, gap=above + LEAST_GAP)
     if found.children or (before.gap == 0.0 and last.short > LEAST_GAP):  # it was given up, or far from its multipliers
         return replace(stage, gap=0.0)
     return replace(stage, gap=above + max(LEAST_GAP, MORE * last.short))

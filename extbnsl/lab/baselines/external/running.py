@@ -15,7 +15,8 @@ from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.data import Dataset
 from extbnsl.lab.baselines.external import begin
 from extbnsl.lab.baselines.external.task import Answer, Dialogue, Parents, Program, Task
-from extbnsl.lab.process import Ended, Manner, Watch, resident_bytes, run_process
+from extbnsl.lab.process import Ended, Manner, Watch, run_process
+from extbnsl.machine.system import disk_bytes, session_bytes
 
 GRACE_SECONDS = 0.6  # from the signal that asks a program to end to the one that ends it
 LARGEST_OUTPUT = 1 << 26  # bytes of a file that tells a network
@@ -137,7 +138,7 @@ def _watch(task: Task) -> Watch:
     memory, disk = task.context.memory_left, task.context.store.free
 
     def look(process: int) -> str | None:
-        if resident_bytes(process) > memory:
+        if session_bytes(process) > memory:
             return MEMORY_LIMIT
         return DISK_LIMIT if _folder_bytes(task.folder) > disk else None
 
@@ -150,7 +151,7 @@ def _folder_bytes(folder: Path) -> int:
     for where, _, names in os.walk(folder):
         for name in names:
             try:
-                total += os.lstat(os.path.join(where, name)).st_blocks * 512
+                total += disk_bytes(os.lstat(os.path.join(where, name)))
             except OSError:
                 continue
     return total
