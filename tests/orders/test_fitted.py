@@ -30,8 +30,8 @@ SCORE = "gaussian-bic"
 add, drop, choose, clear, among, cost_of_fit = map(
     called, (fits.add, fits.drop, fits.choose, fits.clear, fits.among, fits.cost_of_fit)
 )
-refit, best_place, shift, load = map(called, (moves.refit, moves.best_place, moves.shift, moves.load))
-connect = called(kicks._connect)
+refit, best_place, shift, load, keep = map(called, (moves.refit, moves.best_place, moves.shift, moves.load, moves.keep))
+connect, exchanged = called(kicks._connect), called(kicks._exchanged)
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +167,26 @@ def test_a_sweep_says_what_its_move_makes_of_the_cost(seed, n, limited):
         assert change == pytest.approx(costs[1] - costs[0], abs=1e-5)
         assert change < 0
     assert moved or n < 10
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_exchanges_say_what_they_make_of_the_cost(seed):
+    rng = np.random.default_rng(seed)
+    n = 12
+    problem = problem_of(random_numbers(rng, n, 80), max_parents=3)
+    search, gone = new_search(problem.gram, problem.most), 0
+    for _ in range(20):
+        line = line_of(rng.permutation(n).astype(np.int32), search, problem.gram)
+        for k, x in enumerate(line.order.tolist()):
+            own = rng.permutation(line.order[:k])[:3]
+            line.chosen.parents[x, : own.size], line.chosen.sizes[x] = own, own.size
+            load(x, among(line.place, k, NOBODY, NOBODY), line.chosen, problem.gram, search.sweep.fit)
+            keep(x, search.sweep.fit, problem.gram, line.chosen)
+        before = line.chosen.costs.sum()
+        change = exchanged(search, unhalted())
+        assert change == pytest.approx(line.chosen.costs.sum() - before, abs=1e-9)
+        gone += change < 0
+    assert gone > 10
 
 
 def total(numbers, parents):

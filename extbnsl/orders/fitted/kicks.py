@@ -172,7 +172,11 @@ def _kick(state, kicks, elsewhere, search, halt):
 
 @inner
 def _exchanged(search, halt):
-    """Exchange parents where that lowers the cost; returns the change of the cost."""
+    """Exchange parents where that lowers the cost; returns the change of the cost, as it is told of all families.
+
+    What is told of one that is nearly singular depends on the order of its parents: a change that was more than the
+    difference of what is told would let `_settle` go in circles.
+    """
     line, gram, fit, total = search.line, search.gram, search.sweep.others, 0.0
     for y in range(line.order.size):
         if halt[0]:
@@ -183,7 +187,8 @@ def _exchanged(search, halt):
             _put_parents(y, search)
             total -= line.chosen.costs[y]
             keep(y, fit, gram, line.chosen)
-            total += refit(y, line, gram, fit) + line.chosen.costs[y]
+            refit(y, line, gram, fit)
+            total += line.chosen.costs[y]
             _note(y, search)
     return total
 
