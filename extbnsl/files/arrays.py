@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 CHUNK = 16384  # rows that share a checksum, at most
 HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks
 HDF5_BYTES = 1 << 21  # of memory for an open file besides its arrays: most of it HDF5's table of what it has in memory
+IMAGES_HOLD = 2, 0, 0  # the version of HDF5 before which an image in a newer format than the first has a wrong checksum
 READ_AHEAD = 1 << 22
 PIECE_BYTES = 1 << 24  # of arrays in one of several files
 BLOSC, BLOSC_SETTINGS = 32001, (0, 0, 0, 0, 5, 1, 1)  # HDF5's number of the filter; level 5, bytes shuffled, LZ4
@@ -142,13 +143,14 @@ def _image(arrays: Mapping[str, "NDArray"], compress: bool) -> bytes:
 
 def _in_memory(room: int) -> Any:
     """How a file without a place on disk is opened; it gets `room` bytes of memory at once."""
-    from h5py import h5f, h5p
+    from h5py import h5, h5f, h5p
 
     access = h5p.create(h5p.FILE_ACCESS)
     access.set_fapl_core(room, False)
     access.set_cache(0, 521, 0, 0.75)  # whole chunks are written: none is kept
     access.set_fclose_degree(h5f.CLOSE_STRONG)
-    access.set_libver_bounds(h5f.LIBVER_LATEST, h5f.LIBVER_LATEST)
+    if h5.get_libversion() >= IMAGES_HOLD:
+        access.set_libver_bounds(h5f.LIBVER_V110, h5f.LIBVER_V110)  # which versions 1.10 and later read
     return access
 
 

@@ -163,7 +163,6 @@ def killed(command, seconds, number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize(
     "command",
     [
@@ -172,7 +171,7 @@ def killed(command, seconds, number):
         ["solve", "wide.csv", "--max-parents", "2", "--bootstrap", "6"],
     ],
 )
-def test_one_line_repeated_comes_to_the_end_whatever_kills_it(capsys, number, command):
+def test_one_line_repeated_comes_to_the_end_whatever_kills_it(capsys, command):
     rng = np.random.default_rng(3)
     table = rng.integers(0, 2, (400, 20))
     for j in range(1, 20):
@@ -185,6 +184,7 @@ def test_one_line_repeated_comes_to_the_end_whatever_kills_it(capsys, number, co
     once = max(1.0, time.monotonic() - begun)
     line = [*command, "--threads", "1", "--quiet", "--resume", "--run-dir", "parts"]
     for _ in range(60):
+        number = draw.choice((signal.SIGTERM, signal.SIGKILL))
         code = killed(line, draw.uniform(0.05, once + 0.5), number)
         assert code in (0, 10, 130, -number)  # the last if it came before the program heard signals
         if code == 0:

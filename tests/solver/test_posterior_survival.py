@@ -88,13 +88,19 @@ def assert_ends_well(folder, dataset, scope, whole):
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, scope, undisturbed, tmp_path, after, kills):
-    whole, calls = undisturbed
+    (whole, calls), killed = undisturbed, 0
     for call in range(1, calls + 1, max(1, calls // kills)):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
-        with pytest.raises(Killed), disk.crash_at(call, after):
-            session(disk.root, dataset, scope)
+        try:
+            with disk.crash_at(call, after):
+                session(disk.root, dataset, scope)
+        except Killed:
+            killed += 1
         assert_ends_well(disk.root, dataset, scope, whole)
+    assert (
+        killed >= kills
+    )  # on a busy machine the other run may have committed more often: the last call is not reached
 
 
 @pytest.mark.parametrize("commits", [2, 4, 7])
