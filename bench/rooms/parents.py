@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run, recorded
@@ -52,7 +53,9 @@ from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.parents.priced import rounds, sweeps
+from extbnsl.parents.priced import cells, rounds, sweeps
+from extbnsl.parents.priced.cells import RoundOfCells
+from extbnsl.parents.priced.numbers import PricedNumbers, RoundOfNumbers
 from extbnsl.parents.priced.prices import Prices, Stage
 from extbnsl.scores.gaussian import GAUSSIAN_BIC
 from extbnsl.solver.opening import Request
@@ -138,12 +141,32 @@ def _climbed(tiny: bool) -> None:
     counting, halt = lattice_of(dataset, Claim("bdeu")).problem(0.0), unhalted()
     n, empty = counting.limits.size, (np.zeros((1, 1), np.uint64), np.zeros(1))
     stage = Stage(0, 64, math.inf, math.inf, -math.inf, 0, 0)
-    prices = Prices(
-        stage, no_cuts(1), np.zeros(0, np.int64), np.zeros(n), np.zeros(n), np.arange(n), np.full(n, math.inf)
-    )
-    searches = cells_by_child.CellSearches(counting, np.arange(n), 0, prices)
+    prices = _without_cuts(stage, np.full(n, math.inf))
+    searches = RoundOfCells(cells_by_child.CellSearches(counting, np.arange(n), 0, prices))
     for x in range(n):
-        rounds.climbed(child_of(counting, x), searches, empty, halt)
+        rounds.climbed(child_of(counting, x), searches, prices, empty, halt)
+
+
+def _without_cuts(stage: Stage, gaps: NDArray[np.float64]) -> Prices:
+    """The prices of a round without cuts, with these gaps."""
+    cuts, weights, nothing = no_cuts(1), np.zeros(0, np.int64), np.zeros(gaps.size)
+    return Prices(stage, cuts, weights, nothing, nothing, np.arange(gaps.size), gaps, cuts, weights)
+
+
+def _climbed_numbers(tiny: bool) -> None:
+    """From 64 parent sets of each child, without cuts."""
+    numbers = inputs.numbers(8, 100) if tiny else inputs.numbers(25, 500)
+    with Workers(1) as workers:
+        measured = source_of(numbers, Claim("gaussian-bic"))
+        assert isinstance(measured, Measured)
+        source = Regressed.of(measured)
+        found = start_enumeration(numbers.variables)
+        prices = _without_cuts(Stage(0, 64, math.inf, math.inf, -math.inf, 0, 0), np.full(numbers.variables, math.inf))
+        priced = PricedNumbers(source)
+        found = replace(priced.with_few_parents(found, Means(workers, inputs.shelf(), ignore)), prices=prices)
+        searches, empty = RoundOfNumbers(source, prices), (np.zeros((1, 1), np.uint64), np.zeros(1))
+        for child in priced.children(found):
+            rounds.climbed(child, searches, prices, empty, unhalted())
 
 
 def _swept(tiny: bool) -> None:
@@ -152,7 +175,7 @@ def _swept(tiny: bool) -> None:
     counting = lattice_of(dataset, Claim("bdeu")).problem(0.0)
     n = counting.limits.size
     stage, nothing = Stage(0, 0, -math.inf, math.inf, -math.inf, 0, 0), np.zeros(n)
-    prices = Prices(stage, no_cuts(1), np.zeros(0, np.int64), nothing, nothing, np.arange(n), nothing)
+    prices = _without_cuts(stage, nothing)
     task = sweeps.sweep_task(cells_by_child.CellSearches(counting, np.arange(n), 0, prices), 4)
     for one, two in sweeps.beginnings(n, 4):
         sweeps.part_swept(one, two, task, 8, unhalted())
@@ -405,14 +428,14 @@ BENCHMARKS = (
         "parents.exhaustive.configurations.search_numbers",
         conditional,
         "family",
-        lambda a, _: max(1, a[5].counts[1]),
+        lambda a, _: max(1, a[6].counts[1]),
         _counted_in_configurations,
     ),
     of_run(
         "parents.exhaustive.regressions.search_regressions",
         regressed,
         "family",
-        lambda a, _: max(1, a[5].counts[1]),
+        lambda a, _: max(1, a[6].counts[1]),
         _counted_by_regressions,
     ),
     of_run(
@@ -430,7 +453,14 @@ BENCHMARKS = (
         _searched_blocks,
     ),
     of_run("parents.exhaustive.blocks.least_left", degenerate, "child", lambda a, _: 1, _least_of_blocks),
-    of_run("parents.priced.climbing.climb", rounds, "start", lambda a, _: len(a[0]), _climbed),
+    of_run("parents.priced.climbing.climb", cells, "start", lambda a, _: len(a[0]), _climbed),
+    of_run(
+        "parents.priced.climbing_numbers.climb_regressions",
+        regressed,
+        "start",
+        lambda a, _: len(a[0]),
+        _climbed_numbers,
+    ),
     of_run("parents.priced.sweep.sweep", sweeps, "parent set", lambda _, got: got[1], _swept),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),

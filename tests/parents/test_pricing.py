@@ -12,27 +12,28 @@ import pytest
 from cases import claim_by, dataset_of, random_dataset, shelf_of
 from kept import enumeration
 from patching import SMALL_TASKS
+from pricing import UNIT, as_sets, cost_of, counted, families_by_price, prices_of, random_cuts
 
 from extbnsl.core.events import ignore
-from extbnsl.core.knowledge import Knowledge
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import as_varsets, unpack
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.exhaustive import cells_by_child
 from extbnsl.parents.exhaustive.cells_by_child import CellSearches
-from extbnsl.parents.exhaustive.children import child_of
+from extbnsl.parents.exhaustive.children import ANY_NUMBER, child_of
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.parents.priced import rounds, sweeps
-from extbnsl.parents.priced.prices import Prices, Stage, reduced_costs
+from extbnsl.parents.priced import rounds, shown, sweeps
+from extbnsl.parents.priced.cells import RoundOfCells
+from extbnsl.parents.priced.prices import reduced_costs
 from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.priced import KnownNetworks
 from extbnsl.scores.local import in_order
 
-UNIT = 2.0**-36
 SCORES = ("bdeu:0.1", "bdeu", "bdeu:10", "bdeu:1000", "bds:0.1", "bds:5", "bds:100", "k2", "fnml")
 
 
@@ -42,31 +43,6 @@ def few_by_level(sizes):
     climbs are few, so that full rounds have something to find."""
     few = {"cells_by_child.MANY": 20, "cells_by_child.FEW": 40, "rounds.FEW": 8, "rounds.MANY": 8, "MOST_SWEPT": 8_000}
     sizes({**SMALL_TASKS, **few})
-
-
-def counted(child, parents, cuts):
-    """What a family counts for cuts, given by their clusters and a weight in UNITs, in nats."""
-    total = 0
-    for clusters, weight in cuts:
-        times = sum(child in cluster and not cluster & set(parents) for cluster in clusters)
-        total += weight * ((times + 1) // 2)
-    return total * UNIT
-
-
-def packed(cuts, n):
-    found = np.zeros((len(cuts), 3, n), bool)
-    for row, (clusters, _) in zip(found, cuts, strict=True):
-        for member, cluster in zip(row, clusters, strict=False):
-            member[list(cluster)] = True
-    return as_varsets(found.reshape(-1, n)).reshape(-1, 3, 1)
-
-
-def random_cuts(rng, n):
-    cuts = []
-    for _ in range(rng.integers(0, 8)):
-        clusters = [set(rng.choice(n, rng.integers(1, n), replace=False).tolist()) for _ in range(rng.choice([1, 3]))]
-        cuts.append((clusters, int(rng.integers(1, 5 << 36))))
-    return cuts
 
 
 def dependent(rng, n, records):
@@ -80,12 +56,6 @@ def dependent(rng, n, records):
     if rng.random() < 0.3:
         codes[:, 1] = codes[:, 2] % arities[1]
     return dataset_of(codes, arities.tolist())
-
-
-def prices_of(cuts, n, least, gap):
-    stage = Stage(0, 0, gap, math.inf, -math.inf, 0, 0, effort=1 << 40)
-    weights = np.array([weight for _, weight in cuts], np.int64)
-    return Prices(stage, packed(cuts, n), weights, least, np.full(n, -math.inf), np.arange(n), np.full(n, gap))
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -125,7 +95,7 @@ def check_a_child(score, rng, dataset):
     parts, task = cells_by_child.parts_of(one, searches, known, halt), cells_by_child.task_of(one, searches, known)
     for number, nodes in enumerate(parts.nodes):
         own = task if number else task._replace(deepest=cells_by_child._levels(task))
-        part = cells_by_child.search_part(nodes, own, one, problem, cells_by_child.ANY_NUMBER, halt)
+        part = cells_by_child.search_part(nodes, own, one, problem, ANY_NUMBER, halt)
         few = [unpack(varset) for varset in part.varsets]
         if few:
             assert min(costs[own] - counted(child, own, cuts) for own in few) >= parts.least[number] - 1e-9
@@ -195,8 +165,8 @@ def test_climbs_find_families_below_the_least_known_at_what_they_cost(score, see
     known = np.zeros((1, 1), np.uint64), np.array([alone])
     prices = prices_of(cuts, n, np.full(n, alone - counted(child, (), cuts)), 0.0)
     prices = replace(prices, stage=replace(prices.stage, starts=16))
-    searches = CellSearches(problem, rng.permutation(n), 0, prices)
-    varsets, costs = rounds.climbed(child_of(problem, child), searches, known, unhalted())
+    searches = RoundOfCells(CellSearches(problem, rng.permutation(n), 0, prices))
+    varsets, costs = rounds.climbed(child_of(problem, child), searches, prices, known, unhalted())
     sets = [unpack(varset) for varset in varsets]
     assert len(set(sets)) == len(sets) <= rounds.KEPT
     for own, cost in zip(sets, costs.tolist(), strict=True):
@@ -222,15 +192,8 @@ def test_reduced_costs_are_those_of_counting_by_hand():
     assert reduced_costs(3, varsets, costs, prices) == pytest.approx(expected)
 
 
-def priced(dataset, score, begun=None, seen=None, threads=1, knowledge=None, max_parents=None):
-    """The families by price, and what was known of all networks on the way."""
-    given = {} if knowledge is None else {"knowledge": knowledge}
-    on_progress = (lambda found: None) if seen is None else seen.append
-    with Workers(threads) as workers:
-        shelf = shelf_of()
-        context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf)
-        means, claim = Means(workers, shelf, ignore), claim_by(score, max_parents, **given)
-        return surviving_families(dataset, claim, means, begun, on_progress, networks=partial(KnownNetworks, context))
+def priced(dataset, score, knowledge=NOTHING, max_parents=None, **given):
+    return families_by_price(dataset, claim_by(score, max_parents, knowledge), **given)
 
 
 def optimum(dataset, score, allowed=lambda child, varset: True, max_parents=None):
@@ -240,13 +203,6 @@ def optimum(dataset, score, allowed=lambda child, varset: True, max_parents=None
             if not allowed(child, varset):
                 costs[child, varset] = math.inf
     return naive.optimal_cost_dp(len(costs), naive.best_scores(costs))
-
-
-def cost_of(scores):
-    costs = np.full((scores.variables, 1 << scores.variables), math.inf)
-    for child, (parents, own) in enumerate(zip(scores.parents, scores.costs, strict=True)):
-        costs[child, parents[:, 0].astype(int)] = own
-    return naive.optimal_cost_dp(scores.variables, naive.best_scores(costs))
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -318,13 +274,6 @@ def test_limits_and_knowledge_hold():
     assert cost_of(found.scores) == pytest.approx(optimum(dataset, "bdeu:10", max_parents=4), rel=1e-9)
 
 
-def as_sets(scores):
-    return [
-        dict(zip(parents[:, 0].tolist(), costs.tolist(), strict=True))
-        for parents, costs in zip(scores.parents, scores.costs, strict=True)
-    ]
-
-
 def assert_goes_on(dataset, score, begun, whole, folder):
     """From some of what was stored, by one thread or two, one comes to what came out of the whole."""
     for number, known in enumerate(begun[:: max(1, len(begun) // 25)]):
@@ -365,7 +314,7 @@ def test_what_a_rough_round_shows_of_a_child_is_true_whether_or_not_it_was_given
         costs = naive.all_local_scores(dataset.codes, dataset.arities, score="bdeu:100")
         rough = [one for one in seen if one.prices is not None and one.prices.stage.rough]
         for one, after in itertools.pairwise(seen):
-            if rounds._is_dear(one):
+            if shown.is_dear(one):
                 given_up += 1
                 assert np.array_equal(after.prices.shown, one.prices.shown)
                 assert after.children == one.children[1:]
@@ -470,7 +419,7 @@ def test_a_round_with_too_many_finds_is_given_up_whoever_goes_on(sizes, tmp_path
         dataset, seen = dependent(np.random.default_rng(seed), 8, 100), []
         found, best = priced(dataset, "bdeu:10", seen=seen), optimum(dataset, "bdeu:10")
         assert cost_of(found.scores) == pytest.approx(best, rel=1e-9)
-        given_up = [one for one in seen if one.children and rounds._is_given_up(one)]
+        given_up = [one for one in seen if one.children and shown.is_given_up(one)]
         assert all(one.prices.bound <= best + 1e-9 for one in seen if one.prices is not None)
         for number, known in enumerate(given_up):
             folder = tmp_path / f"{seed}-{number}"

@@ -30,11 +30,12 @@ from extbnsl.parents.exhaustive.between import CROWDED, FULL, OVER, open_root, s
 from extbnsl.parents.exhaustive.by_child import check_room, children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
 from extbnsl.parents.exhaustive.cell_frames import COUNTS, CellFrames, CellTask
-from extbnsl.parents.exhaustive.children import Child, Found, child_of
+from extbnsl.parents.exhaustive.children import ANY_NUMBER, Child, Found, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.priced.cuts import cuts_of_child
 from extbnsl.parents.priced.prices import Prices, reduced_costs
+from extbnsl.parents.priced.shown import through_first, with_open
 from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import TABLES, Formula
@@ -43,7 +44,6 @@ FEW = 2_000_000  # varsets that are counted by level whatever follows: some seco
 MANY = 30_000_000  # varsets left that are too many to be counted by level
 PARTS_OF_CHILD = 64  # of a child's search, about
 DEEP_VARIABLES = 64  # up to so many candidates, the first two levels of the tree hand their nodes over, else the first
-ANY_NUMBER = 1 << 60  # of families: more than any search finds
 ROOM = 4096  # families that a search hands over at a time
 HANDED = 256  # nodes that it does
 PRIORS = 64  # whose tables are kept, unless they take more than
@@ -148,7 +148,8 @@ def children_searched(
         begun[child.index] = own
     parts = [begun[child.index] for child in found.children]
     if found.prices is not None:
-        found = replace(found, prices=_with_open(found.prices, found.children, parts))
+        least = [own.least.min(initial=math.inf) for own in parts]
+        found = replace(found, prices=with_open(found.prices, found.children, least))
     told = "" if found.prices is None else found.prices.told
     results = workers.spread(search_part, _arguments(searches, found, parts, workers), AHEAD * workers.threads)
     for own in parts:
@@ -157,7 +158,7 @@ def children_searched(
             found, share = known, known.parts / size
             means.observer(children_judged(judged + share, children, f"{told}child {judged + 1} of {children}"))
             yield found
-        found = _through_first(found)
+        found = through_first(found)
         yield found
 
 
@@ -178,35 +179,6 @@ class Searched(NamedTuple):
     found: Found
     handed: Nodes
     least: NDArray[np.float64]
-
-
-def _with_open(prices: Prices, children: tuple[Child, ...], parts: list[Parts]) -> Prices:
-    """The prices with what is shown of children whose search has not begun. Families that are not of interest may cost
-    as little as the gap says, which is less than those that are known if it is negative."""
-    shown = prices.shown.copy()
-    for child, own in zip(children, parts, strict=True):
-        x = child.index
-        shown[x] = max(shown[x], min(own.least.min(initial=math.inf), prices.least[x] + prices.gaps[x]))
-    return replace(prices, shown=shown)
-
-
-def _through_first(found: Enumeration) -> Enumeration:
-    """`found` when the search of its first child is over."""
-    x, prices = found.children[0].index, found.prices
-    if prices is not None:
-        shown = prices.shown.copy()
-        known = reduced_costs(x, found.parents[x], found.costs[x], prices).min(initial=math.inf)
-        shown[x] = min(known, prices.least[x] + prices.gaps[x])
-        found = replace(found, prices=replace(prices, shown=shown))
-    return without_first(found)
-
-
-def without_first(found: Enumeration) -> Enumeration:
-    """`found` when nothing more is asked of its first child in this round."""
-    prices = found.prices
-    if prices is not None and prices.stage.rough:
-        prices = replace(prices, stage=replace(prices.stage, counted=found.varsets))
-    return replace(found, children=found.children[1:], parts=0, pairs=None, prices=prices)
 
 
 def _arguments(searches: CellSearches, found: Enumeration, parts: list[Parts], workers: Workers) -> Iterator[tuple]:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from extbnsl.parents.exhaustive.problem import CountingProblem
 
+ANY_NUMBER = 1 << 60  # of families, or of parent sets: more than any search has
+
 
 @dataclass(frozen=True)
 class Child:

@@ -27,7 +27,7 @@ from extbnsl.parents.exhaustive.children import Found
 from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
 from extbnsl.parents.exhaustive.configurations import Columns, Divided, search_numbers, search_states
 from extbnsl.parents.exhaustive.one_by_one import ChildSource
-from extbnsl.parents.exhaustive.regressions import FLOOR, ROUNDING, Asked
+from extbnsl.parents.exhaustive.regressions import FLOOR, ROUNDING, Asked, everything
 from extbnsl.parents.exhaustive.whole_records import least_of_numbers
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.cells import cells_of, numbered
@@ -306,4 +306,4 @@ class _Search:
         if self._of_states:
             given = self._codes, self._arity, self._asked, known, found, halt
             return int(search_states(firsts, self._divided, *given))
-        return int(search_numbers(firsts, self._divided, self._columns, self._asked, known, found, halt))
+        return int(search_numbers(firsts, self._divided, self._columns, self._asked, everything(), known, found, halt))

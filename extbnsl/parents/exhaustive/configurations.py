@@ -142,7 +142,7 @@ def _covariances(which, counts, occur, rows, squares, out):
 
 
 @inner
-def _regress(up, mask, walk, numbers, asked, known, found, halt):
+def _regress(up, mask, walk, numbers, asked, interest, known, found, halt):
     """Judge all families with the parents of states of node `up` of the walk, whose parents are so many and the mask
     has; SINGULAR if they are, and all with more of these, else OVER or FULL."""
     q, counts, must = walk.occur[up], walk.counts[up], numbers.must
@@ -155,32 +155,32 @@ def _regress(up, mask, walk, numbers, asked, known, found, halt):
         return SINGULAR
     if most == 0:
         m = 0
-    frames = new_frames(must, most, q, m)
+    frames = new_frames(must, most, q, m, interest.cuts.of_cut.size)
     if m > 0:
         _covariances(walk.which[up], counts, q, numbers.rows, numbers.squares, frames.left[0])
     else:
         _covariances(walk.which[up], counts, q, numbers.alone, numbers.squares_alone, frames.left[0])
     dearer = Asked(asked.limit, asked.price, asked.arc, asked.slack, asked.own + asked.arc * up)
     setting = Setting(must, most, counts, walk.joint[up])
-    return walk_regressions(setting, frames, mask, dearer, known, found, halt)
+    return walk_regressions(setting, frames, mask, dearer, interest, known, found, halt)
 
 
 @njit
-def search_numbers(firsts, divided, numbers, asked, known, found, halt):
+def search_numbers(firsts, divided, numbers, asked, interest, known, found, halt):
     """Judge the families of a child of numbers whose first parent of states is from firsts[0] on and before firsts[1],
     and if firsts[2] those without one; OVER, or FULL if `found` has no room.
 
     O(N m^2) for each set of parents of states, and O(q m^3) for each family from which the search goes on, of m numbers
     and q configurations.
     """
-    divided, numbers, known, found, halt = borrowed((divided, numbers, known, found, halt))
+    divided, numbers, interest, known, found, halt = borrowed((divided, numbers, interest, known, found, halt))
     must = numbers.must
     d, m = divided.arities.size, numbers.rows.shape[1] - 1 - must
     depth = min(d, asked.limit)
     walk = _new_walk(divided, depth)
     mask = np.zeros(known.masks.shape[1], np.uint64)
     if firsts[2] == 1:
-        state = _regress(0, mask, walk, numbers, asked, known, found, halt)
+        state = _regress(0, mask, walk, numbers, asked, interest, known, found, halt)
         if state != OVER:
             return FULL if state == FULL else OVER
     top = 0
@@ -198,7 +198,7 @@ def search_numbers(firsts, divided, numbers, asked, known, found, halt):
         idle = walk.occur[up] == walk.occur[top] and asked.slack == 0.0
         floor = asked.own + divided.base.size * FLOOR + asked.price * walk.joint[up] * (must + OWN_PARAMETERS)
         if least >= must + OWN_PARAMETERS and not idle and floor - asked.slack < cheapest_inside(mask, known):
-            state = _regress(up, mask, walk, numbers, asked, known, found, halt)
+            state = _regress(up, mask, walk, numbers, asked, interest, known, found, halt)
             if state == FULL:
                 return FULL
             if state == OVER:

@@ -22,7 +22,7 @@ from extbnsl.kernels.varsets import as_varsets, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD
-from extbnsl.parents.exhaustive.children import Child, Found
+from extbnsl.parents.exhaustive.children import ANY_NUMBER, Child, Found
 from extbnsl.parents.exhaustive.problem import Source
 from extbnsl.parents.exhaustive.state import Enumeration, Means
 from extbnsl.parents.pruning import with_rounding
@@ -37,9 +37,12 @@ class ChildSource(Source):
     always are.
 
     arc: what every arc costs beside the score at least, in nats, by which a search may go. What it finds is without.
+
+    tried: after how many sets the search of a part may be given up, since the families can be found by price.
     """
 
     arc: float = field(default=0.0, kw_only=True)
+    tried: int = field(default=ANY_NUMBER, kw_only=True)
 
     @abstractmethod
     def least(self, child: int) -> float:
@@ -102,7 +105,8 @@ class ChildSource(Source):
 
 
 def judge_one_by_one(source: ChildSource, slack: float, found: Enumeration, means: Means) -> Iterator[Enumeration]:
-    """`found` with ever more parts of the children judged, until all are. Raises Stopped; BudgetError of the shelf."""
+    """`found` with ever more parts of the children judged, until all are, or the search of one is given up. Raises
+    Stopped; BudgetError of the shelf."""
     workers, n = means.workers, source.order.size
     must = [source.constraints.parents_required(x) for x in range(n)]
     alone = np.array(workers.map(source.cost, enumerate(must)))
@@ -116,6 +120,8 @@ def judge_one_by_one(source: ChildSource, slack: float, found: Enumeration, mean
     while found.children:
         judged, parts = n - len(found.children), source.parts(found.children[0].index)
         for known in parts_judged(found, results, parts, wide, means):
+            if known.varsets - found.varsets > source.tried:
+                return
             found = known
             means.observer(children_judged(judged + found.parts / parts, n, f"child {judged + 1} of {n}"))
             yield found
@@ -141,7 +147,7 @@ def least_unjudged(source: ChildSource, found: Enumeration) -> NDArray[np.float6
     were."""
     least = np.full(source.order.size, math.inf)
     if not found.done:
-        begun = [child.index for child in found.children]
+        begun = [child.index for child in found.children if found.prices is None]
         for x in begun or range(least.size):
             least[x] = source.least(x)
     return least

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from extbnsl.data import Numbers
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.charged import ChargedLattice, charged
-from extbnsl.parents.exhaustive.children import Found
+from extbnsl.parents.exhaustive.children import ANY_NUMBER, Found
 from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
 from extbnsl.parents.exhaustive.measured import Measured
 from extbnsl.parents.exhaustive.one_by_one import ChildSource
 from extbnsl.parents.exhaustive.problem import LatticeSource
-from extbnsl.parents.exhaustive.regressions import Asked, search_regressions
+from extbnsl.parents.exhaustive.regressions import Asked, Interest, everything, search_regressions
+from extbnsl.parents.priced.climbing_numbers import climb_regressions
 
 FEWER = 8  # ranks of the lattice of all, for each of those of all children, from which on these take less time
 OF_A_CHILD = 1 << 26  # of them that are passed in the time that the search of a child takes beside its sets
@@ -87,15 +88,50 @@ class Regressed(ChildSource):
         return float(measured.columns[child].least_costs(measured.price)[child]) + measured.price * len(must)
 
     def families_of(self, child: int, part: int, slack: float, halt: NDArray[np.uint8]) -> Found:
-        columns, price = self.measured.columns[child], self.measured.price
+        return self.searched(child, slack, everything()._replace(effort=self.tried), halt)
+
+    def searched(
+        self, child: int, slack: float, interest: Interest, halt: NDArray[np.uint8], most: int | None = None
+    ) -> Found:
+        """As `families_of` those of interest; most: parents beside those that must be, if there is such a limit. If
+        more are found than the interest has the search may be given up, and so may it be after its effort."""
+        covariances, must, asked, own = self._asked(child, slack, most)
+        records = self.measured.columns[child].records
+        search = functools.partial(_search, covariances, records, must, asked, self._of_rows(interest))
+        found, _ = all_found(search, words(len(own)), halt)
+        count, counted = found.counts.tolist()
+        named = self.named(child, own, found.masks[:count], counted, halt)
+        if count > interest.most >= named.costs.size:  # some are not allowed
+            return self.searched(child, slack, interest._replace(most=ANY_NUMBER), halt, most)
+        return named
+
+    def climbed(
+        self, child: int, interest: Interest, starts: NDArray[np.bool_], room: int, halt: NDArray[np.uint8]
+    ) -> Found:
+        """So many families at most on the way from these sets (s, m) of a child's candidates to some of interest."""
+        covariances, must, asked, own = self._asked(child, 0.0, None)
+        masks, records = np.zeros((room, words(len(own))), np.uint64), self.measured.columns[child].records
+        given = starts, covariances, records, must, asked, self._of_rows(interest), halt, masks
+        written = climb_regressions(*given)
+        return self.named(child, own, masks[:written], written, halt)
+
+    def _asked(self, child: int, slack: float, most: int | None) -> tuple[NDArray[np.float64], int, Asked, list[int]]:
+        """What kernels read of a child, who count rows: the covariances, of how many parents that must be, what is
+        asked, and the candidates."""
+        columns, price, each = self.measured.columns[child], self.measured.price, self.data.each
         must, own = list(self.constraints.parents_required(child)), self.constraints.candidates(child).tolist()
         limit = min(int(self.constraints.limits[child]), columns.largest - 1) - len(must)
+        limit = limit if most is None else min(limit, most)
         rows = columns.factor[[*must, *own, child]]
-        each, own_cost = self.data.each, float(columns.own[child])  # the search counts rows
+        own_cost = float(columns.own[child])
         asked = Asked(limit, price / each, self.arc / each, columns.slack(slack) / each, own_cost / each)
-        search = functools.partial(_search, rows @ rows.T, columns.records, len(must), asked)
-        found, _ = all_found(search, words(len(own)), halt)
-        return self.named(child, own, found.masks[: int(found.counts[0])], int(found.counts[1]), halt)
+        return rows @ rows.T, len(must), asked, own
+
+    def _of_rows(self, interest: Interest) -> Interest:
+        """The same where costs are those of rows that count once."""
+        each = self.data.each
+        cuts = interest.cuts._replace(multipliers=interest.cuts.multipliers / each)
+        return interest._replace(cuts=cuts, reduced=interest.reduced / each)
 
 
 def _search(
@@ -103,8 +139,9 @@ def _search(
     records: int,
     must: int,
     asked: Asked,
+    interest: Interest,
     known: Known,
     found: FoundFamilies,
     halt: NDArray[np.uint8],
 ) -> int:
-    return int(search_regressions(covariances, records, must, asked, known, found, halt))
+    return int(search_regressions(covariances, records, must, asked, interest, known, found, halt))

@@ -17,6 +17,11 @@ rises with a parent, and the price never falls. If that is no less than T, and t
 left out. Where C and all that may follow are singular in a configuration, a family that is allowed leaves there at
 least LEAST_SHARE of the variance; so that is taken. T may be of a family that is singular: then so are its supersets.
 
+Families by price: with cuts that a parent set counts for (priced/cuts.py), only those are of interest that cost less
+than a limit beside that. It counts for no more as parents are added. So the bound of a branch, less what its parents
+count, is one of what all its sets cost beside what they count. A set that is left out for that reason is not known
+then; its supersets that are dominated by it cost as much beside what they count, and are left out for the same reason.
+
 Rounding. Columns have variance 1. Covariances in a configuration are means of products, off by some 2^-50 for each of m
 columns; what is eliminated divides this by the smallest pivot. So a share is off by at most `rounding` = m 2^-50 / that
 pivot. A pivot is zero only if it is below LEAST_SHARE by more than that; a share that is less than SURE times its
@@ -31,7 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.parents.exhaustive.children import ANY_NUMBER
 from extbnsl.parents.exhaustive.collected import FULL, OVER, cheapest_inside, judge, put, take_out
+from extbnsl.parents.priced.cuts import CutsOfChild, count_root, count_with, cuts_of_child, inherit
 from extbnsl.scores.gaussian import LEAST_SHARE, OWN_PARAMETERS
 
 ROUNDING = 2.0**-50
@@ -54,6 +61,25 @@ class Asked(NamedTuple):
     own: float
 
 
+class Interest(NamedTuple):
+    """Which families of a child are of interest.
+
+    cuts: what a parent set counts for, by candidate; reduced: they cost less than so much beside that, in nats.
+    effort, most: after so many sets that are judged, or families that are found, a search is given up.
+    """
+
+    cuts: CutsOfChild
+    reduced: float
+    effort: int
+    most: int
+
+
+def everything() -> Interest:
+    """All families are of interest."""
+    cuts = cuts_of_child(0, np.zeros(0, np.int64), np.zeros(0, np.bool_), None)
+    return Interest(cuts, math.inf, ANY_NUMBER, ANY_NUMBER)
+
+
 class Setting(NamedTuple):
     """What regressions are in: the columns at the first places must be parents, which are so many; the most candidates
     beside them; the records (q,) int64 of each configuration; joint: by what the price of a parameter is multiplied."""
@@ -73,6 +99,9 @@ class Frames(NamedTuple):
     all behind it are done; least (depth, m + 1): what a node and the candidates from each place on leave of the child
     at least, a sum over the records, in nats; cheapest (depth,): what a subset costs, see `judge`; work
     (m + 1, m + 1); told (m,).
+
+    What a node counts for cuts, with candidates by their numbers: counted (depth,) in nats; gain (depth, m): what it
+    counts less with each; there (depth, clusters): whether it has no member of a cluster; times (m,): zeros.
     """
 
     left: NDArray[np.float64]
@@ -85,11 +114,16 @@ class Frames(NamedTuple):
     cheapest: NDArray[np.float64]
     work: NDArray[np.float64]
     told: NDArray[np.float64]
+    counted: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    there: NDArray[np.bool_]
+    times: NDArray[np.int64]
 
 
 @inner
-def new_frames(must, most, q, m):
-    """Room for nodes of so many candidates beside those that must be, in q configurations, out of m."""
+def new_frames(must, most, q, m, clusters):
+    """Room for nodes of so many candidates beside those that must be, in q configurations, out of m; clusters: of cuts
+    that they count for."""
     depth, width = must + most + 1, must + m + 1
     return Frames(
         np.empty((depth, q, width, width)),
@@ -102,6 +136,10 @@ def new_frames(must, most, q, m):
         np.zeros(depth),
         np.empty((width, width)),
         np.zeros(width),
+        np.zeros(depth),
+        np.zeros((depth, m)),
+        np.ones((depth, clusters), np.bool_),
+        np.zeros(m, np.int64),
     )
 
 
@@ -263,18 +301,28 @@ def _alone(t, counts, frames):
     return total, error
 
 
+@inlined
+def _add(t, v, cuts, frames):
+    """Let node t + 1 count what node t does with the candidate."""
+    if cuts.multipliers.size > 0:
+        inherit(t, frames)
+        count_with(t + 1, v, cuts, frames, frames.times)
+
+
 @inner
-def walk_regressions(setting, frames, mask, asked, known, found, halt):
+def walk_regressions(setting, frames, mask, asked, interest, known, found, halt):
     """Judge the families of a child in a setting, which have beside that the parents that the mask has; left[0] of the
     frames has the covariances. SINGULAR if those without candidates are, and all with more; else OVER, or FULL if
     `found` has no room."""
-    must, most, counts, joint = setting.must, setting.most, setting.counts, setting.joint
+    must, most, counts, joint, cuts = setting.must, setting.most, setting.counts, setting.joint, interest.cuts
     last = frames.left.shape[2] - 1  # the place of the child
     for place in range(must, last):
         frames.name[0, place] = place - must
+    count_root(cuts, frames, frames.times)
     for v in range(must):
         if not _eliminate(v, v, v + 1, frames):
             return SINGULAR
+        inherit(v, frames)
     step = asked.price * joint + asked.arc
     price = asked.own + OWN_PARAMETERS * asked.price * joint + step * must
     total, error = _alone(must, counts, frames)
@@ -283,7 +331,8 @@ def walk_regressions(setting, frames, mask, asked, known, found, halt):
     if found.counts[0] >= found.costs.size - 1:
         return FULL
     cheapest = cheapest_inside(mask, known)
-    frames.cheapest[must] = judge(price + total, error, mask, cheapest, asked.slack, known, found)
+    reduced = interest.reduced + frames.counted[must]
+    frames.cheapest[must] = _judge(price + total, error, mask, cheapest, reduced, asked.slack, known, found)
     if most == 0:
         return OVER
     t = must
@@ -297,42 +346,58 @@ def walk_regressions(setting, frames, mask, asked, known, found, halt):
             t -= 1
             continue
         frames.next[t] -= 1
-        size = t + 1 - must
-        least = price + step * size + frames.least[t, k] - asked.slack
-        if least >= frames.cheapest[t]:
+        size, v = t + 1 - must, frames.name[t, k]
+        least = price + step * size + frames.least[t, k]
+        reduced = interest.reduced + frames.counted[t] - frames.gain[t, v]
+        if least - asked.slack >= frames.cheapest[t] or least >= reduced:
             continue
         if found.counts[0] >= found.costs.size - 1:
             return FULL
+        if found.counts[0] > interest.most or found.counts[1] > interest.effort:
+            return OVER
         total, error = _misfit_with(t, k, counts, frames)
         if total == np.inf:
             continue
-        chosen[t + 1] = frames.name[t, k]
-        put(mask, chosen[t + 1])
+        chosen[t + 1] = v
+        put(mask, v)
         cheapest = cheapest_inside(mask, known)
-        cheapest = judge(price + step * size + total, error, mask, cheapest, asked.slack, known, found)
-        if size < most and k + 1 < last and least + step < cheapest and _eliminate(t, k, k + 1, frames):
+        cheapest = _judge(price + step * size + total, error, mask, cheapest, reduced, asked.slack, known, found)
+        hope = least + step - asked.slack < cheapest and least + step < reduced
+        if size < most and k + 1 < last and hope and _eliminate(t, k, k + 1, frames):
+            _add(t, v, cuts, frames)
             t += 1
             frames.cheapest[t] = cheapest
             _open(t, k + 1, most - size, counts, frames)
         else:
-            take_out(mask, chosen[t + 1])
+            take_out(mask, v)
     return OVER
 
 
+@inlined
+def _judge(cost, error, mask, cheapest, reduced, slack, known, found):
+    """`judge` a family that costs less than so much, or may; else it is counted alone. What the cheapest subset costs
+    with it."""
+    margin = 0.0 if error == np.inf else error
+    if cost - margin < reduced:
+        return judge(cost, error, mask, cheapest, slack, known, found)
+    found.counts[1] += 1
+    return min(cheapest, cost + error)
+
+
 @njit
-def search_regressions(covariances, records, must, asked, known, found, halt):
+def search_regressions(covariances, records, must, asked, interest, known, found, halt):
     """Judge the families of a child of numbers over all records, by the covariances (m + 1, m + 1) of those that must
     be parents, which are so many, candidates, and the child, of variance 1; OVER, or FULL if `found` has no room.
 
     O(m^3) for each family from which the search goes on, and O(known) for each that is judged.
     """
-    covariances, known, found, halt = borrowed((covariances, known, found, halt))
+    covariances, interest, known, found, halt = borrowed((covariances, interest, known, found, halt))
     m = covariances.shape[0] - 1 - must
     most = min(records - OWN_PARAMETERS - must, asked.limit, m)
     if most < 0:
         return OVER
-    frames = new_frames(must, most, 1, m)
+    frames = new_frames(must, most, 1, m, interest.cuts.of_cut.size)
     frames.left[0, 0] = covariances
     mask, setting = np.zeros(known.masks.shape[1], np.uint64), Setting(must, most, np.full(1, records), 1.0)
-    state = walk_regressions(setting, frames, mask, asked, known, found, halt)
+    state = walk_regressions(setting, frames, mask, asked, interest, known, found, halt)
     return FULL if state == FULL else OVER

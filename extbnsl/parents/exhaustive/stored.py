@@ -23,6 +23,7 @@ from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, Leve
 from extbnsl.parents.priced.prices import Prices
 
 PRICED = tuple(field.name for field in fields(Prices) if field.name != "stage")
+EARLIER = {"leading": "cuts", "leads": "weights"}  # what takes their place in what earlier versions kept
 CHILDREN = ("children", "candidates", "variables", "pairs")  # arrays of those that go on child by child
 
 
@@ -88,7 +89,8 @@ def _enumeration(
     found = Enumeration(parents, costs, **known)
     size = found.complete_to + 1
     if counters.pricing is not None:
-        prices = Prices(counters.pricing, *(arrays[f"{size:02}-{name}"].known for name in PRICED))
+        there = {name: name if f"{size:02}-{name}" in arrays else EARLIER.get(name, name) for name in PRICED}
+        prices = Prices(counters.pricing, **{name: arrays[f"{size:02}-{own}"].known for name, own in there.items()})
         found = replace(found, prices=prices)
         if f"{size:02}-children" not in arrays:
             return found

@@ -28,7 +28,7 @@ from extbnsl.parents.exhaustive.by_level import (
 from extbnsl.parents.exhaustive.lattice import alive_together
 from extbnsl.parents.exhaustive.one_by_one import ChildSource, judge_one_by_one, least_unjudged
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, LatticeSource, Source
-from extbnsl.parents.exhaustive.regressed import by_child
+from extbnsl.parents.exhaustive.regressed import Regressed, by_child
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Enumeration, Means, start_enumeration
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from extbnsl.parents.priced.rounds import Networks
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
+TRIED = 100_000  # sets of a child of numbers after which the families are found by price: a second or less
 MOST_NAMED = 1 << 19  # families that are named when there is no time or room for all, and one of each child: a second
 
 
@@ -103,7 +104,7 @@ def surviving_families(
     if source.order.size == 0:
         return _named(source, means, slack, Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     if isinstance(source, ChildSource):
-        return surviving_one_by_one(source, means, begun, on_progress, slack)
+        return surviving_one_by_one(source, means, begun, on_progress, slack, networks)
     assert isinstance(source, LatticeSource), "there are no others"
     problem = source.problem(source.widened(slack))
     counting = _Counting(source, source.groups(problem, slack <= 0.0), means, on_progress, networks)
@@ -125,15 +126,27 @@ def surviving_families(
 
 
 def surviving_one_by_one(
-    source: ChildSource, means: Means, begun: Enumeration | None, on_progress: OnProgress, slack: float
+    source: ChildSource,
+    means: Means,
+    begun: Enumeration | None,
+    on_progress: OnProgress,
+    slack: float,
+    networks: "Callable[[], Networks] | None" = None,
 ) -> Survivors:
     """`surviving_families` of a source whose children share nothing."""
     found = begun or start_enumeration(source.order.size)
-    if found.singles or not (found.done or found.children):  # what a lattice has begun costs something else
+    priced = networks is not None and slack <= 0.0 and isinstance(source, Regressed)
+    if found.singles or not (found.done or found.children or found.prices):  # what a lattice began costs something else
         found = start_enumeration(source.order.size)
-    if not found.done:
-        steps = judge_one_by_one(source, source.widened(slack), found, means)
-        found = last_known(steps, found, on_progress)
+    if not found.done and found.prices is None:
+        tried = replace(source, tried=TRIED) if priced else source
+        found = last_known(judge_one_by_one(tried, source.widened(slack), found, means), found, on_progress)
+    if not found.done and found.stopped is None:
+        from extbnsl.parents.priced.numbers import numbers_by_price
+
+        assert networks is not None, "else nothing is given up"
+        assert isinstance(source, Regressed), "else nothing is given up"
+        found = last_known(numbers_by_price(source, found, means, networks()), found, on_progress)
     return _named(source, means, slack, found, least_unjudged(source, found))
 
 
@@ -216,9 +229,10 @@ class _Counting:
             steps = judge_between(problem, found, self.means)
             plain = len(self.groups) == 1 and problem.slack <= 0.0 and not self.source.charged
             if self.networks is not None and plain:
+                from extbnsl.parents.priced.cells import PricedCells
                 from extbnsl.parents.priced.rounds import judge_by_price
 
-                steps = judge_by_price(problem, found, self.means, self.networks())
+                steps = judge_by_price(PricedCells.of(problem, self.means.workers), found, self.means, self.networks())
             return last_known(steps, found, self.on_progress)
         from extbnsl.parents.exhaustive.by_child import judge_by_child
 

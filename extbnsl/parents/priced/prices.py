@@ -68,6 +68,7 @@ class Prices:
     shown (n,) float64: what c' is at least of those that were not, as far as that is known by now.
     order (n,) int64: of the best network known.
     gaps (n,) float64: the gap of each child, which is that of the stage but for rough rounds.
+    leading (k, 3, words) uint64, leads (k,) int64 in UNITs: the multipliers of the earlier round that has shown most.
     """
 
     stage: Stage
@@ -77,6 +78,15 @@ class Prices:
     shown: NDArray[np.float64]
     order: NDArray[np.int64]
     gaps: NDArray[np.float64]
+    leading: NDArray[np.uint64]
+    leads: NDArray[np.int64]
+
+    @property
+    def best(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The cuts and weights that have shown most, this round's among them."""
+        if self.root > self.stage.bound:
+            return self.cuts, self.weights
+        return self.leading, self.leads
 
     @property
     def arrays(self) -> dict[str, NDArray]:

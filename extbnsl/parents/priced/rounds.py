@@ -27,37 +27,21 @@ ones then.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import find_multipliers
-from extbnsl.bounds.multipliers import Multipliers, Support, families_of, multipliers_of
+from extbnsl.bounds.multipliers import Multipliers, Support, Weighted, between, families_of, multipliers_of
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.exhaustive.by_level import AHEAD
-from extbnsl.parents.exhaustive.cells_by_child import (
-    ANY_NUMBER,
-    CellSearches,
-    Parts,
-    as_words,
-    children_searched,
-    dearest_first,
-    frames_of,
-    open_node,
-    order_of,
-    root_of,
-    searches_of,
-    task_of,
-    without_first,
-)
-from extbnsl.parents.exhaustive.children import Child, child_of
-from extbnsl.parents.exhaustive.problem import CountingProblem, Families
+from extbnsl.parents.exhaustive.children import ANY_NUMBER, Child
+from extbnsl.parents.exhaustive.problem import Families
 from extbnsl.parents.exhaustive.state import Enumeration, Means
-from extbnsl.parents.priced.climbing import climb
 from extbnsl.parents.priced.prices import Prices, Stage, reduced_costs
-from extbnsl.parents.priced.sweeps import swept
+from extbnsl.parents.priced.shown import is_dear, is_given_up, is_too_long, without_first
 from extbnsl.parents.pruning import merged
 
 FEW, MANY = 64, 128  # sets of a child from which a local round climbs: the last one, when few lead nowhere, has many
@@ -71,14 +55,14 @@ ASCENTS = 8  # rounds of improving the first multipliers
 MOST_IMPROVED = 1 << 17  # families of which they are improved; with more that takes longer than linear programs
 MORE = 1.5  # times what a full round fell short of its multipliers is added to the gap of the next one
 LEAST_GAP = 1.0  # nats that are added at least
+OF_BEST = 0.7  # the share of the multipliers that have shown most, in those of a round without a positive gap
+MARGIN = 0.01  # nats more than the gap of the best multipliers, that a round by them lets through
+MOST_SHORT = 10.0  # nats that a full round may fall short, before one without a gap takes the place of the next
 MANY_FOUND = 20_000  # families that the first full round finds at most, before one without a gap takes its place
-NODES_TRIED = 4_000_000  # nodes that it makes before it is asked how many it will make
-NODES_EXPECTED = 100_000_000  # nodes that it may make, as far as the children that it is through with tell
-OPEN, LEAST_OPEN = 0.25, 0.01  # of the cost of the best network, that rough rounds leave open at first, and at last
+OPEN, LEAST_OPEN = 0.25, 0.01  # of what the best network costs above the lowest, that rough rounds leave open
 NARROWER = 0.6  # of what a rough round left open of a child, that the next one does if it was through
 CHILD_NODES = 1 << 16  # nodes after which the first rough round gives a child up, each other one after twice as many
-FAR = 0.005  # of that cost, by which multipliers are so far below it that these come first
-ROOM = 1 << 14  # families on the way of a child's climbs
+FAR = 0.005  # of that, by which multipliers are so far below it that these come first
 
 
 class Network(Protocol):
@@ -104,36 +88,62 @@ class Networks(Protocol):
         """One that is no dearer than that of an order, which may have none and costs infinity then."""
 
 
-def judge_by_price(
-    problem: CountingProblem, found: Enumeration, means: Means, networks: Networks
-) -> Iterator[Enumeration]:
-    """`found`, which has the families of the levels, with ever more of those that a network cheaper than the best known
-    one can have; done when these are all there. Raises Stopped."""
-    order, parts = means.workers.run(order_of, problem.rows), dict[int, Parts]()
+class Searches(Protocol):
+    """The searches of one round."""
+
+    def searched(self, found: Enumeration, means: Means, begun: dict[int, Any]) -> Iterator[Enumeration]:
+        """`found` with ever more parts of the search of its first child, and ever fewer children. begun: what searches
+        of this round that were left before had begun with, by the numbers of the children. Raises Stopped."""
+
+    def swept(self, found: Enumeration, means: Means) -> Enumeration:
+        """`found`, of a rough round whose searches have not begun, with all families of interest of few parents, if
+        these are found in less time together."""
+
+    def climb(self, child: Child, known: Families, starts: NDArray[np.bool_], halt: NDArray[np.uint8]) -> Families:
+        """Families on the way from these sets (s, m) of a child's candidates, of which the families are known, to
+        cheaper ones, beside what they count. Ends when halt[0] is set."""
+
+
+class Priced(Protocol):
+    """Children whose families are found by price, as their score lets them."""
+
+    @property
+    def among(self) -> NDArray[np.bool_]:
+        """Which of the variables have families to be found, (n,)."""
+
+    @property
+    def lowest(self) -> float:
+        """What every network costs at least, as far as that is known without any search."""
+
+    def children(self, found: Enumeration) -> tuple[Child, ...]:
+        """All of them, those first whose search mostly takes least time."""
+
+    def searches(self, found: Enumeration, means: Means) -> Searches:
+        """Those of the round that is on. Raises Stopped where memory is short."""
+
+
+def judge_by_price(priced: Priced, found: Enumeration, means: Means, networks: Networks) -> Iterator[Enumeration]:
+    """`found`, which has the families of few parents, with ever more of those that a network cheaper than the best
+    known one can have; done when these are all there. Raises Stopped."""
+    begun = dict[int, Any]()
     while not found.done:
-        if _is_dear(found):
+        if is_dear(found):
             found = without_first(found)
             yield found
-        elif found.children and not _is_given_up(found):
-            for known in children_searched(searches_of(problem, order, found, means), found, means, parts):
+        elif found.children and not is_given_up(found):
+            for known in priced.searches(found, means).searched(found, means, begun):
                 found = known
                 yield found
-                if _is_given_up(found) or _is_dear(found):
+                if is_given_up(found) or is_dear(found):
                     break
         else:
-            parts = {}
-            found = _next_round(problem, found, means, networks)
+            begun = {}
+            found = _next_round(priced, found, means, networks)
             if not found.children and not found.done:
-                found = _climbed(searches_of(problem, order, found, means), found, means)
+                found = _climbed(priced, found, means)
             elif found.prices is not None and _is_new(found.prices):
-                found = swept(searches_of(problem, order, found, means), found, means)
+                found = priced.searches(found, means).swept(found, means)
             yield found
-
-
-def _is_given_up(found: Enumeration) -> bool:
-    """Whether a full round is given up, as its gap lets through too many families; some searches were left then."""
-    assert found.prices is not None, "a round has prices"
-    return found.families - found.prices.stage.found > found.prices.stage.most or _is_too_long(found, found.prices)
 
 
 def _is_new(prices: Prices) -> bool:
@@ -141,22 +151,7 @@ def _is_new(prices: Prices) -> bool:
     return prices.stage.rough and not np.isfinite(prices.shown).any()
 
 
-def _is_dear(found: Enumeration) -> bool:
-    """Whether a rough round gives up the child that is in work."""
-    if found.prices is None or not found.children:
-        return False
-    stage = found.prices.stage
-    return stage.rough and found.varsets - stage.counted > stage.effort
-
-
-def _is_too_long(found: Enumeration, prices: Prices) -> bool:
-    """Whether a full round that may be given up will make too many nodes: mostly the first children take the least."""
-    made, through = found.varsets - prices.stage.counted, prices.least.size - len(found.children)
-    expected = made * prices.least.size / (through + 1)
-    return prices.stage.most != ANY_NUMBER and made > NODES_TRIED and expected > NODES_EXPECTED
-
-
-def _next_round(problem: CountingProblem, found: Enumeration, means: Means, networks: Networks) -> Enumeration:
+def _next_round(priced: Priced, found: Enumeration, means: Means, networks: Networks) -> Enumeration:
     """`found` at the beginning of its next round, or done."""
     last = found.prices
     number = 0 if last is None else last.stage.round + 1
@@ -169,17 +164,43 @@ def _next_round(problem: CountingProblem, found: Enumeration, means: Means, netw
             stage = replace(last.stage, cost=network.cost, bound=last.bound)
             return replace(found, prices=replace(last, stage=stage, order=network.order), done=True)
     if last is not None and _is_to_stay(found, last):
-        stage = _stage_after(found, network.cost, last.root_before)
-        prices = replace(last, stage=stage, order=network.order, gaps=_gaps(stage, last, last.least.size))
+        stage = _stage_after(found, network.cost, last.root_before, priced.lowest)
+        prices = replace(last, stage=stage, order=network.order, gaps=_gaps(stage, last, priced))
+        prices = replace(prices, leading=last.best[0], leads=last.best[1])
     else:
         multipliers, network = _multipliers(found, network, means, networks)
-        stage = _stage_after(found, network.cost, multipliers.root)
-        unknown = np.where(problem.limits < 0, math.inf, -math.inf)
+        stage = _stage_after(found, network.cost, multipliers.root, priced.lowest)
+        best = (multipliers.cuts[:0], multipliers.weights[:0]) if last is None else last.best
+        if last is not None and not last.stage.starts:
+            stage, multipliers = _nearer(stage, multipliers, best, found, means)
+        unknown = np.where(priced.among, -math.inf, math.inf)
         cuts, weights, least = multipliers.cuts, multipliers.weights, multipliers.least
-        prices = Prices(stage, cuts, weights, least, unknown, network.order, _gaps(stage, last, least.size))
+        prices = Prices(stage, cuts, weights, least, unknown, network.order, _gaps(stage, last, priced), *best)
     means.observer(IncumbentFound(network.cost, stage.bound if math.isfinite(stage.bound) else None))
-    children = () if stage.starts else _left(stage, prices, dearest_first(problem, found))
+    children = () if stage.starts else _left(stage, prices, priced.children(found))
     return replace(found, prices=prices, children=children, paired=not stage.starts, parts=0, pairs=None)
+
+
+def _nearer(
+    stage: Stage, multipliers: Multipliers, best: Weighted, found: Enumeration, means: Means
+) -> tuple[Stage, Multipliers]:
+    """The stage, and its multipliers, if a linear program has these and those of a round before have shown most.
+
+    Many multipliers are optimal for the families known, and most of them are far off for others, so that rounds by
+    those of a program would fall short again and again. Between them and the best ones (Wentges 1997, International
+    Transactions in Operational Research 4) a round falls short less; if it finds nothing it has shown more, and else
+    the program learns of what it has found. Where the best ones have shown nearly all that the program does, they are
+    taken themselves.
+    """
+    if stage.gap > 0.0 and multipliers.root - stage.bound > LEAST_GAP:
+        return stage, multipliers
+    cuts, weights = best
+    if stage.gap > 0.0:
+        stage = replace(stage, gap=stage.cost - stage.bound + MARGIN)
+    else:
+        cuts, weights = between(best, (multipliers.cuts, multipliers.weights), OF_BEST)
+    families = families_of(found.parents, found.costs)
+    return stage, means.workers.run(multipliers_of, families, cuts, weights, means.workers.halt)
 
 
 def _is_to_stay(found: Enumeration, prices: Prices) -> bool:
@@ -187,13 +208,14 @@ def _is_to_stay(found: Enumeration, prices: Prices) -> bool:
     return prices.stage.rough and not found.children and found.families == prices.stage.found
 
 
-def _gaps(stage: Stage, last: Prices | None, children: int) -> NDArray[np.float64]:
-    """The gap of each of so many children in a round, `last` being the prices of the one before: in a rough round it is
-    narrower for those that have been through with no find."""
+def _gaps(stage: Stage, last: Prices | None, priced: Priced) -> NDArray[np.float64]:
+    """The gap of each child in a round, `last` being the prices of the one before: in a rough round it is narrower for
+    those that have been through with no find."""
+    children = priced.among.size
     if not stage.rough or last is None:
         return np.full(children, stage.gap)
     if not last.stage.rough:
-        return np.full(children, -OPEN * stage.cost / children)
+        return np.full(children, -OPEN * (stage.cost - priced.lowest) / children)
     through = last.shown >= last.least + last.gaps
     return np.where(through, np.minimum(NARROWER * last.gaps, stage.gap), last.gaps)
 
@@ -204,13 +226,13 @@ def _left(stage: Stage, prices: Prices, children: tuple[Child, ...]) -> tuple[Ch
     return tuple(child for child in children if not stage.rough or prices.shown[child.index] < goal[child.index])
 
 
-def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
+def _stage_after(found: Enumeration, cost: float, root: float, lowest: float) -> Stage:
     """The round that comes next, if multipliers show so much of all networks of the families known, of which the best
-    one costs so much."""
+    one costs so much; lowest: what every network costs at least."""
     last, known, above = found.prices, sum(map(len, found.costs)), cost - root
     if last is None:
-        return Stage(0, FEW, 0.0, cost, 0.0, known, found.families)  # no family costs less than nothing
-    before, rough = last.stage, -LEAST_OPEN * cost / last.least.size
+        return Stage(0, FEW, 0.0, cost, lowest, known, found.families)
+    before, rough = last.stage, -LEAST_OPEN * (cost - lowest) / last.least.size
     stage = replace(
         before,
         round=before.round + 1,
@@ -228,16 +250,17 @@ def _stage_after(found: Enumeration, cost: float, root: float) -> Stage:
             return replace(stage, starts=FEW)
         if before.starts < MANY:
             return replace(stage, starts=MANY)
-        if above > FAR * cost:
+        if above > FAR * (cost - lowest):
             return replace(stage, starts=0, gap=rough, effort=CHILD_NODES)
         return replace(stage, starts=0, gap=above + LEAST_GAP, most=MANY_FOUND)
-    if found.children and _is_too_long(found, last):
+    if found.children and is_too_long(found, last):
         return replace(stage, gap=rough, effort=CHILD_NODES)
     if before.rough:
         if last.short > LEAST_GAP - before.gap * last.least.size:
             return replace(stage, effort=2 * before.effort)
         return replace(stage, gap=above + LEAST_GAP)
-    if found.children or (before.gap == 0.0 and last.short > LEAST_GAP):  # it was given up, or far from its multipliers
+    far = root - last.bound > LEAST_GAP if before.gap == 0.0 else last.short > MOST_SHORT
+    if found.children or far:  # it was given up, or far from its multipliers
         return replace(stage, gap=0.0)
     return replace(stage, gap=above + max(LEAST_GAP, MORE * last.short))
 
@@ -270,39 +293,34 @@ def _multipliers(found: Enumeration, network: Network, means: Means, networks: N
     return reached.multipliers, network
 
 
-def _climbed(searches: CellSearches, found: Enumeration, means: Means) -> Enumeration:
+def _climbed(priced: Priced, found: Enumeration, means: Means) -> Enumeration:
     """`found` with what climbs find of all children."""
-    problem, workers = searches.problem, means.workers
-    assert searches.prices is not None, "a round has prices"
-    children = [child_of(problem, x) for x in np.flatnonzero(problem.limits >= 0).tolist()]
+    prices, workers, searches = found.prices, means.workers, priced.searches(found, means)
+    assert prices is not None, "a round has prices"
+    children = priced.children(found)
     given = (
-        (child, searches, (found.parents[child.index], found.costs[child.index]), workers.halt) for child in children
+        (child, searches, prices, (found.parents[child.index], found.costs[child.index]), workers.halt)
+        for child in children
     )
     parents, costs = list(found.parents), list(found.costs)
     for child, own in zip(children, workers.spread(climbed, given, AHEAD * workers.threads), strict=True):
         joined = workers.run(merged, (parents[child.index], costs[child.index]), own, 0.0, workers.halt)
         parents[child.index], costs[child.index] = map(means.shelf.put, joined)
     total = sum(map(len, costs))
-    means.observer(StageAdvanced("scores", total, 0, "parent sets known", detail=f"{searches.prices.told}large sets"))
+    means.observer(StageAdvanced("scores", total, 0, "parent sets known", detail=f"{prices.told}large sets"))
     return replace(found, parents=tuple(parents), costs=tuple(costs), families=found.families + total)
 
 
-def climbed(child: Child, searches: CellSearches, known: Families, halt: NDArray[np.uint8]) -> Families:
+def climbed(child: Child, searches: Searches, prices: Prices, known: Families, halt: NDArray[np.uint8]) -> Families:
     """The cheapest families, beside what they count, that climbs from those known of a child find. A pure function of
     values, but for `halt`."""
-    x, prices, problem = child.index, searches.prices, searches.problem
-    assert prices is not None, "a round has prices"
-    root, task = root_of(child, problem), task_of(child, searches, known)
-    width = 8 * root.shape[2]
-    frames = frames_of(task, width)
-    open_node(root[0, 0], root[0, 1], task, frames, child, problem)
+    x = child.index
     order = np.argsort(reduced_costs(x, *known, prices), kind="stable")[: prices.stage.starts // KNOWN]
-    inside = np.unpackbits(as_bytes(known[0][order]), axis=1, bitorder="little")[:, task.variables].astype(np.bool_)
+    inside = np.unpackbits(as_bytes(known[0][order]), axis=1, bitorder="little")[:, child.variables].astype(np.bool_)
     starts = _starts(inside, prices.stage.starts, np.random.default_rng((prices.stage.round, x)))
-    room = np.zeros((ROOM, width), np.uint8), np.empty(ROOM)
-    written = climb(starts, task, frames, halt, room)
-    varsets, places = np.unique(as_words(room[0][:written]), axis=0, return_index=True)
-    costs = room[1][places]
+    varsets, costs = searches.climb(child, known, starts, halt)
+    varsets, places = np.unique(varsets, axis=0, return_index=True)
+    costs = costs[places]
     kept = np.argsort(reduced_costs(x, varsets, costs, prices), kind="stable")[:KEPT]
     return varsets[kept], costs[kept]
 
