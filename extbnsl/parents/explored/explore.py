@@ -277,8 +277,8 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     kept = effort.whole if ended == ALL else effort.families
     dropped = _least_dropped(costs, kept)
     ended = MEMORY if ended == ALL and dropped < math.inf else ended
-    if ended == ALL and problem.saved[child] > 0.0:  # others may win by their arcs
-        ended = SETS
+    if problem.saved[child] > 0.0:  # by their arcs others may win that a subset replaces, however far this came
+        ended = SETS if ended == ALL else ended
         left = UNTOLD
     else:
         left = UNTOLD if ended == STOPPED else Left(_least_open(child, problem, exploring), dropped)

@@ -68,6 +68,9 @@ class RoundOfCells:
     def swept(self, found: Enumeration, means: Means) -> Enumeration:
         return swept(self.of, found, means)
 
+    def candidates(self, child: Child) -> NDArray[np.int64]:
+        return child.variables
+
     def climb(self, child: Child, known: Families, starts: NDArray[np.bool_], halt: NDArray[np.uint8]) -> Families:
         problem = self.of.problem
         root, task = root_of(child, problem), task_of(child, self.of, known)

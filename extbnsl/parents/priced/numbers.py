@@ -43,11 +43,8 @@ class PricedNumbers:
     def children(self, found: Enumeration) -> tuple[Child, ...]:
         """Those first that have least to gain: few of their sets are of interest."""
         gains = [own.max() - self.source.least(x) for x, own in enumerate(found.costs)]
-        return tuple(map(self._child, np.argsort(gains, kind="stable").tolist()))
-
-    def _child(self, x: int) -> Child:
-        candidates = self.source.constraints.candidates(x)
-        return Child(x, candidates, np.ones((candidates.size, candidates.size), np.uint8))
+        nothing = np.zeros(0, np.int64), np.zeros((0, 0), np.uint8)
+        return tuple(Child(x, *nothing) for x in np.argsort(gains, kind="stable").tolist())
 
     def searches(self, found: Enumeration, means: Means) -> "RoundOfNumbers":
         assert found.prices is not None, "a round has prices"
@@ -94,6 +91,9 @@ class RoundOfNumbers:
     def swept(self, found: Enumeration, means: Means) -> Enumeration:
         return found  # sets of one child have nothing in common with those of another
 
+    def candidates(self, child: Child) -> NDArray[np.int64]:
+        return self.source.constraints.candidates(child.index)
+
     def climb(self, child: Child, known: Families, starts: NDArray[np.bool_], halt: NDArray[np.uint8]) -> Families:
         found = self.source.climbed(child.index, self.interest(child), starts, ROOM, halt)
         return found.varsets, found.costs
@@ -104,7 +104,7 @@ class RoundOfNumbers:
         stage, margin = prices.stage, self.source.measured.columns[x].slack(0.0)
         must = self.source.constraints.required[:, x]
         return Interest(
-            cuts=cuts_of_child(x, child.variables, must, prices),
+            cuts=cuts_of_child(x, self.candidates(child), must, prices),
             reduced=float(prices.least[x] + prices.gaps[x]) + margin,
             effort=stage.effort if stage.rough else ANY_NUMBER,
             most=ANY_NUMBER if stage.starts else stage.most,
@@ -124,8 +124,7 @@ def of_few_parents(source: Regressed, child: int, most: int, halt: NDArray[np.ui
 
 def search_child(searches: RoundOfNumbers, child: Child, halt: NDArray[np.uint8]) -> Found:
     """The families of a child that are of interest. A pure function of values, but for `halt`."""
-    found = searches.source.searched(child.index, 0.0, searches.interest(child), halt)
-    return replace(found, pairs=np.ones_like(child.pairs))
+    return searches.source.searched(child.index, 0.0, searches.interest(child), halt)
 
 
 def numbers_by_price(source: Regressed, found: Enumeration, means: Means, networks: Networks) -> Iterator[Enumeration]:

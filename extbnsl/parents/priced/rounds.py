@@ -99,6 +99,9 @@ class Searches(Protocol):
         """`found`, of a rough round whose searches have not begun, with all families of interest of few parents, if
         these are found in less time together."""
 
+    def candidates(self, child: Child) -> NDArray[np.int64]:
+        """The variables that it may have as parents beside those that it must have, (m,), ascending."""
+
     def climb(self, child: Child, known: Families, starts: NDArray[np.bool_], halt: NDArray[np.uint8]) -> Families:
         """Families on the way from these sets (s, m) of a child's candidates, of which the families are known, to
         cheaper ones, beside what they count. Ends when halt[0] is set."""
@@ -316,7 +319,8 @@ def climbed(child: Child, searches: Searches, prices: Prices, known: Families, h
     values, but for `halt`."""
     x = child.index
     order = np.argsort(reduced_costs(x, *known, prices), kind="stable")[: prices.stage.starts // KNOWN]
-    inside = np.unpackbits(as_bytes(known[0][order]), axis=1, bitorder="little")[:, child.variables].astype(np.bool_)
+    members = np.unpackbits(as_bytes(known[0][order]), axis=1, bitorder="little")
+    inside = members[:, searches.candidates(child)].astype(np.bool_)
     starts = _starts(inside, prices.stage.starts, np.random.default_rng((prices.stage.round, x)))
     varsets, costs = searches.climb(child, known, starts, halt)
     varsets, places = np.unique(varsets, axis=0, return_index=True)

@@ -4,14 +4,17 @@ import naive
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, random_dataset
+from charging import naive_costs, random_claim
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 from soundness import check_list
 
 from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.explored.explore import SELECTIONS, Effort, exploration, explored_families
 from extbnsl.parents.explored.neighbours import Chosen, extended
+from extbnsl.solver.chained import choices_of
 
 GO_ON = np.zeros(1, np.uint8)
 
@@ -55,3 +58,23 @@ def test_with_all_effort_nothing_is_missing(score, seed, n, records, limit, sele
         for i in range(more.families):
             varset = sum(1 << v for v in more.members(i))
             assert more.costs[i] == pytest.approx(costs[own.child, varset], rel=1e-9, abs=1e-7)
+
+
+@pytest.mark.parametrize("score", ["mdl", "aic"])
+@pytest.mark.parametrize("effort", [0, 1, 4, None])
+def test_wherever_it_ends_no_family_costs_less_than_what_is_left(score, effort):
+    """By arcs that save, families may win that a subset replaces: nothing is said of these."""
+    saving = 0
+    for seed in (18, 93, 115, 133, 139, *range(20)):
+        rng = np.random.default_rng(seed)
+        data = random_dataset(rng, 4, 60)
+        dull = [name for name, own in zip(data.names, data.codes.T, strict=True) if np.ptp(own) == 0]
+        claim = random_claim(rng, data.names, score, dull)
+        costs, problem = naive_costs(data, claim), exploration(data, "independence", claim, 0.5)
+        with Workers(1) as workers:
+            floors = source_of(data, claim).least_costs(workers)
+            found = explored_families(problem, Effort(sets=effort), workers, 1 << 30)
+        for own, floor in zip(found, floors, strict=True):
+            assert choices_of(own, floor, floor, problem).costs.min() <= costs[own.child].min() + 1e-6
+            saving += problem.saved[own.child] > 0.0
+    assert saving
