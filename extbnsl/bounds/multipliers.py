@@ -192,10 +192,10 @@ def between(one: Weighted, other: Weighted, share: float) -> Weighted:
     """The weights between those of two, of one so large a share, rounded down."""
     cuts = np.concatenate([one[0], other[0]])
     parts = np.concatenate([np.floor(one[1] * share), np.floor(other[1] * (1.0 - share))]).astype(np.int64)
-    rows, places = np.unique(cuts.reshape(len(cuts), -1), axis=0, return_inverse=True)
+    rows, places = np.unique(cuts, axis=0, return_inverse=True)
     weights = np.zeros(len(rows), np.int64)
     np.add.at(weights, places.reshape(-1), parts)
-    return rows.reshape(-1, *cuts.shape[1:])[weights > 0], weights[weights > 0]
+    return rows[weights > 0], weights[weights > 0]
 
 
 def rounded_multipliers(
