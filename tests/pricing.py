@@ -54,9 +54,9 @@ def prices_of(cuts, n, least, gap):
     return Prices(stage, own, weights, least, unknown, np.arange(n), np.full(n, gap), own[:0], weights[:0])
 
 
-def families_by_price(data, claim, begun=None, seen=None, threads=1):
-    """The families of the data by price, and what was known of all networks on the way."""
-    on_progress = (lambda found: None) if seen is None else seen.append
+def families_by_price(data, claim, begun=None, seen=None, threads=1, hear=lambda found: None):
+    """The families of the data by price; what was known of all networks on the way is seen, or heard."""
+    on_progress = hear if seen is None else seen.append
     with Workers(threads) as workers:
         shelf = shelf_of()
         context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf)

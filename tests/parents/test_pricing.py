@@ -342,12 +342,7 @@ def test_a_stop_leaves_what_was_shown(after):
         if known.prices is not None and next(calls) == after:
             raise Stopped("time_limit")
 
-    with Workers(1) as workers:
-        context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf_of())
-        means = Means(workers, context.shelf, ignore)
-        part = surviving_families(
-            dataset, claim_by("bdeu"), means, on_progress=stop, networks=partial(KnownNetworks, context)
-        )
+    part = priced(dataset, "bdeu", hear=stop)
     assert part.stopped in ("time_limit", None)
     assert part.priced.bound <= best + 1e-9
     assert part.least.sum() <= best + 1e-9

@@ -4,8 +4,6 @@ matter."""
 import itertools
 import math
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import naive
 import numpy as np
@@ -17,21 +15,16 @@ from kept import enumeration
 from pricing import as_sets, cost_of, counted, families_by_price, prices_of, random_cuts
 
 from extbnsl.core.claims import Claim
-from extbnsl.core.events import ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import unpack
-from extbnsl.machine.workers import Stopped, Workers, unhalted
+from extbnsl.machine.workers import Stopped, unhalted
 from extbnsl.parents.exhaustive.regressed import Regressed, by_child
 from extbnsl.parents.exhaustive.source import source_of
-from extbnsl.parents.exhaustive.state import Means, start_enumeration
+from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
-from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.priced import rounds
 from extbnsl.parents.priced.numbers import PricedNumbers, RoundOfNumbers, search_child
-from extbnsl.proof.context import Context, Stages
-from extbnsl.proof.methods import Methods
-from extbnsl.proof.priced import KnownNetworks
 
 SCORE = "gaussian-bic"
 
@@ -204,10 +197,7 @@ def test_a_stop_leaves_what_was_shown(after):
         if next(calls) == after:
             raise Stopped("time_limit")
 
-    with Workers(1) as workers:
-        context = Context(workers, Stages(ignore, {}), 1 << 30, Methods(), Store(Path(), 0), shelf_of())
-        means, networks = Means(workers, context.shelf, ignore), partial(KnownNetworks, context)
-        part = surviving_families(data, Claim(SCORE), means, on_progress=stop, networks=networks)
+    part = families_by_price(data, Claim(SCORE), hear=stop)
     assert part.stopped in ("time_limit", None)
     assert part.priced is None or part.priced.bound <= best + 1e-6
     assert part.least.sum() <= best + 1e-6

@@ -6,7 +6,7 @@ from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.hashing import extended, spread
 from extbnsl.parents.exhaustive.between_cells import cost_of_cells, divide, space_of
-from extbnsl.parents.priced.cuts import count_with, count_without, inherit
+from extbnsl.parents.priced.cuts import count_set, count_without, inherit
 
 STEP = 1e-7  # nats that a step gains at least
 SEEN = 1 << 12  # sets that are remembered
@@ -28,20 +28,6 @@ def _base(inside, out, task, frames, space):
 
 
 @inner
-def _count(inside, task, frames, space, members):
-    """Count for a parent set at node 1, and how many members of each cluster it has."""
-    cuts = task.cuts
-    inherit(0, frames)
-    for c in range(members.size):
-        members[c] = 0
-    for v in range(inside.size):
-        if inside[v]:
-            count_with(1, v, cuts, frames, space.times)
-            for place in range(cuts.holding[v], cuts.holding[v + 1]):
-                members[cuts.held[place]] += 1
-
-
-@inner
 def _cost_with(v, cells, states, task, frames, space, counts):
     """What the parents cost by which the rows are divided, and v; counts (.., r) are zero between uses."""
     arity, codes = task.arities[v], task.codes[v]
@@ -58,7 +44,7 @@ def _step(inside, size, reached, task, frames, space, counts, members):
     the set costs then and that less what it counts, which is `reached` if there is no such step."""
     best, chosen, found, m = reached - STEP, -1, 0.0, inside.size
     cells, states = _base(inside, -1, task, frames, space)
-    _count(inside, task, frames, space, members)
+    count_set(inside, task.cuts, frames, members, space.times)
     for v in range(m if size < task.most else 0):
         if not inside[v]:
             cost = _cost_with(v, cells, states, task, frames, space, counts)

@@ -5,18 +5,39 @@ would gain by v as a parent, or lose without it, in O(1), and a parent goes in o
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.exhaustive.collected import put
-from extbnsl.parents.exhaustive.regressions import new_frames
-from extbnsl.parents.priced.cuts import count_root, count_with, count_without, inherit
+from extbnsl.parents.exhaustive.regressions import Frames, new_frames
+from extbnsl.parents.priced.cuts import CutsOfChild, count_root, count_set, count_without, inherit
 from extbnsl.scores.gaussian import OWN_PARAMETERS
 
 STEP = 1e-7  # nats that a step gains at least
 LEAST_LEFT = 1e-6  # of the variance of a column, or the child, that parents leave: sets that leave less are left out
 MOST_STEPS = 1 << 10  # from one set
+
+
+class Climb(NamedTuple):
+    """What the climbs of a child work on, of m candidates.
+
+    must: how many parents come first that must be; most: the most candidates beside them; half: of the records; step:
+    the price of a parent, in nats. swept (w, w) float64: the covariances, swept by the parents; work: as large. cuts,
+    frames, members: what a set counts for, see `count_set`.
+    """
+
+    must: int
+    most: int
+    half: float
+    step: float
+    swept: NDArray[np.float64]
+    work: NDArray[np.float64]
+    cuts: CutsOfChild
+    frames: Frames
+    members: NDArray[np.int64]
 
 
 @inner
@@ -46,47 +67,36 @@ def _left(swept, k, inside):
 
 
 @inner
-def _count(inside, cuts, frames, members):
-    """Count for a set at node 1, and how many members of each cluster it has."""
-    inherit(0, frames)
-    members[:] = 0
-    for v in range(inside.size):
-        if inside[v]:
-            count_with(1, v, cuts, frames, frames.times)
-            for place in range(cuts.holding[v], cuts.holding[v + 1]):
-                members[cuts.held[place]] += 1
-
-
-@inner
-def _step(inside, size, reached, must, most, half, step, swept, work, cuts, frames, members):
+def _step(inside, size, reached, climb):
     """Take the candidate in or out that gains most, or, if none gains, exchange one for another that does. Returns what
     the set costs then beside what it counts, without what all sets cost, and which go in and out, -1 for none."""
+    must, step, cuts, frames = climb.must, climb.step, climb.cuts, climb.frames
     best, into, out, m = reached - STEP, -1, -1, inside.size
-    _count(inside, cuts, frames, members)
+    count_set(inside, cuts, frames, climb.members, frames.times)
     for v in range(m):
-        left = 0.0 if not inside[v] and size == most else _left(swept, must + v, inside[v])
+        left = 0.0 if not inside[v] and size == climb.most else _left(climb.swept, must + v, inside[v])
         if left == 0.0:
             continue
         if inside[v]:
             inherit(1, frames)
-            count_without(2, v, cuts, frames, members, frames.times)
-            reduced = half * math.log(left) + step * (size - 1) - frames.counted[2]
+            count_without(2, v, cuts, frames, climb.members, frames.times)
+            reduced = climb.half * math.log(left) + step * (size - 1) - frames.counted[2]
         else:
-            reduced = half * math.log(left) + step * (size + 1) - frames.counted[1] + frames.gain[1, v]
+            reduced = climb.half * math.log(left) + step * (size + 1) - frames.counted[1] + frames.gain[1, v]
         if reduced < best:
             best, into, out = reduced, -1 if inside[v] else v, v if inside[v] else -1
     if into >= 0 or out >= 0:
         return best, into, out
     for gone in range(m):
         if inside[gone]:
-            work[:] = swept
-            _sweep(work, must + gone)
+            climb.work[:] = climb.swept
+            _sweep(climb.work, must + gone)
             inherit(1, frames)
-            count_without(2, gone, cuts, frames, members, frames.times)
+            count_without(2, gone, cuts, frames, climb.members, frames.times)
             for v in range(m):
-                left = 0.0 if inside[v] else _left(work, must + v, False)
+                left = 0.0 if inside[v] else _left(climb.work, must + v, False)
                 if left > 0.0:
-                    reduced = half * math.log(left) + step * size - frames.counted[2] + frames.gain[2, v]
+                    reduced = climb.half * math.log(left) + step * size - frames.counted[2] + frames.gain[2, v]
                     if reduced < best:
                         best, into, out = reduced, v, gone
     return best, into, out
@@ -101,13 +111,13 @@ def climb_regressions(starts, covariances, records, must, asked, interest, halt,
     these are. O(m^3) for a step.
     """
     starts, covariances, interest, halt, masks = borrowed((starts, covariances, interest, halt, masks))
-    m, cuts, written, half = starts.shape[1], interest.cuts, 0, records / 2
+    m, cuts, written, step = starts.shape[1], interest.cuts, 0, asked.price + asked.arc
     most = min(records - OWN_PARAMETERS - must, asked.limit, m)
     frames, members = new_frames(0, 2, 1, m, cuts.of_cut.size), np.zeros(cuts.of_cut.size, np.int64)
     count_root(cuts, frames, frames.times)
-    step = asked.price + asked.arc
     fixed = asked.own + OWN_PARAMETERS * asked.price + step * must
-    swept, work, inside = np.empty_like(covariances), np.empty_like(covariances), np.zeros(m, np.bool_)
+    swept, inside = np.empty_like(covariances), np.zeros(m, np.bool_)
+    climb = Climb(must, most, records / 2, step, swept, np.empty_like(covariances), cuts, frames, members)
     for s in range(len(starts) if most > 0 else 0):
         swept[:] = covariances
         size, reached = 0, np.inf
@@ -121,7 +131,7 @@ def climb_regressions(starts, covariances, records, must, asked, interest, halt,
         for _ in range(MOST_STEPS):
             if written == len(masks) or halt[0]:
                 return written
-            best, into, out = _step(inside, size, reached, must, most, half, step, swept, work, cuts, frames, members)
+            best, into, out = _step(inside, size, reached, climb)
             if into < 0 and out < 0:
                 break
             if out >= 0:

@@ -132,3 +132,17 @@ def count_without(at, v, prices, frames, members, times):
             _account(cut, at, -1.0, prices, frames, times)
             frames.there[at, cluster] = True
             _account(cut, at, 1.0, prices, frames, times)
+
+
+@inner
+def count_set(inside, prices, frames, members, times):
+    """Count for a set of candidates (m,) bool at node 1, where node 0 is the root, and how many members of each cluster
+    it has, into members (c,)."""
+    inherit(0, frames)
+    for c in range(members.size):
+        members[c] = 0
+    for v in range(inside.size):
+        if inside[v]:
+            count_with(1, v, prices, frames, times)
+            for place in range(prices.holding[v], prices.holding[v + 1]):
+                members[prices.held[place]] += 1
