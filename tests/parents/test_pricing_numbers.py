@@ -32,7 +32,7 @@ SCORE = "gaussian-bic"
 @pytest.fixture(autouse=True)
 def by_price(sizes):
     """All columns of numbers are searched child by child, and given up at once."""
-    sizes({"MOST_RANKS": 0, "TRIED": 0, "rounds.FEW": 8, "rounds.MANY": 8})
+    sizes({"MOST_RANKS": 0, "SETS_TRIED": 0, "rounds.FEW": 8, "rounds.MANY": 8})
 
 
 def made(rng, n, records, kind):
@@ -207,7 +207,7 @@ def test_what_the_plain_search_has_found_stays(sizes):
     """It is given up at the first child with too many sets; what the others have is known."""
     checked = 0
     for seed, tried in itertools.product(range(8), (20, 40, 80)):
-        sizes(TRIED=tried)
+        sizes(SETS_TRIED=tried)
         seen = []
         found = families_by_price(random_numbers(np.random.default_rng((seed, 6)), 8, 100), Claim(SCORE), seen=seen)
         plain = [known for known in seen if known.prices is None]
@@ -223,7 +223,7 @@ def test_what_the_plain_search_has_found_stays(sizes):
 def test_lagged_columns_without_a_limit_have_the_optimum_of_the_plain_search(sizes):
     data = random_series(5, 4, 1, states=0, records=200)
     found = families_by_price(data, Claim(SCORE))
-    sizes(TRIED=1 << 60)
+    sizes(SETS_TRIED=1 << 60)
     plain = families_by_price(data, Claim(SCORE))
     assert plain.priced is None
     assert found.priced is not None

@@ -60,21 +60,22 @@ class Columns(NamedTuple):
 class Walk(NamedTuple):
     """The stack of the walk over parents of states: which (depth, N) int32: the configuration of each record; occur
     (depth,) how many there are; joint (depth,) how many there might be; next (depth,) the candidate that is next, all
-    behind it are done; member (depth,) the candidate that came last; numbers (table,) and counts (depth, N) of the
-    configurations."""
+    behind it are done; member (depth,) the candidate that came last; mask (words,) the parents of the node at
+    hand; numbers (table,) and counts (depth, N) of the configurations."""
 
     which: NDArray[np.int32]
     occur: NDArray[np.int64]
     joint: NDArray[np.float64]
     next: NDArray[np.int64]
     member: NDArray[np.int64]
+    mask: NDArray[np.uint64]
     numbers: NDArray[np.int32]
     counts: NDArray[np.int64]
 
 
 @inner
-def _new_walk(divided, depth):
-    """The walk with its first node, those that must be alone."""
+def _new_walk(divided, depth, words):
+    """The walk with its first node, those that must be alone; masks of so many words."""
     records = divided.base.size
     widest = 1
     for arity in divided.arities:
@@ -85,6 +86,7 @@ def _new_walk(divided, depth):
         np.zeros(depth + 1),
         np.zeros(depth + 1, np.int64),
         np.full(depth + 1, -1),
+        np.zeros(words, np.uint64),
         np.full(records * widest, -1, np.int32),
         np.zeros((depth + 1, records), np.int64),
     )
@@ -142,9 +144,9 @@ def _covariances(which, counts, occur, rows, squares, out):
 
 
 @inner
-def _regress(up, mask, walk, numbers, asked, interest, known, found, halt):
-    """Judge all families with the parents of states of node `up` of the walk, whose parents are so many and the mask
-    has; SINGULAR if they are, and all with more of these, else OVER or FULL."""
+def _regress(up, walk, numbers, asked, interest, known, found, halt):
+    """Judge all families with the parents of states of node `up` of the walk, which has so many; SINGULAR if they are,
+    and all with more of these, else OVER or FULL."""
     q, counts, must = walk.occur[up], walk.counts[up], numbers.must
     m = numbers.rows.shape[1] - 1 - must
     smallest = counts[0]
@@ -162,7 +164,7 @@ def _regress(up, mask, walk, numbers, asked, interest, known, found, halt):
         _covariances(walk.which[up], counts, q, numbers.alone, numbers.squares_alone, frames.left[0])
     dearer = Asked(asked.limit, asked.price, asked.arc, asked.slack, asked.own + asked.arc * up)
     setting = Setting(must, most, counts, walk.joint[up])
-    return walk_regressions(setting, frames, mask, dearer, interest, known, found, halt)
+    return walk_regressions(setting, frames, walk.mask, dearer, interest, known, found, halt)
 
 
 @njit
@@ -177,10 +179,10 @@ def search_numbers(firsts, divided, numbers, asked, interest, known, found, halt
     must = numbers.must
     d, m = divided.arities.size, numbers.rows.shape[1] - 1 - must
     depth = min(d, asked.limit)
-    walk = _new_walk(divided, depth)
-    mask = np.zeros(known.masks.shape[1], np.uint64)
+    walk = _new_walk(divided, depth, known.masks.shape[1])
+    mask = walk.mask
     if firsts[2] == 1:
-        state = _regress(0, mask, walk, numbers, asked, interest, known, found, halt)
+        state = _regress(0, walk, numbers, asked, interest, known, found, halt)
         if state != OVER:
             return FULL if state == FULL else OVER
     top = 0
@@ -198,7 +200,7 @@ def search_numbers(firsts, divided, numbers, asked, interest, known, found, halt
         idle = walk.occur[up] == walk.occur[top] and asked.slack == 0.0
         floor = asked.own + divided.base.size * FLOOR + asked.price * walk.joint[up] * (must + OWN_PARAMETERS)
         if least >= must + OWN_PARAMETERS and not idle and floor - asked.slack < cheapest_inside(mask, known):
-            state = _regress(up, mask, walk, numbers, asked, interest, known, found, halt)
+            state = _regress(up, walk, numbers, asked, interest, known, found, halt)
             if state == FULL:
                 return FULL
             if state == OVER:
@@ -233,8 +235,8 @@ def search_states(firsts, divided, child, arity, asked, known, found, halt):
     divided, child, known, found, halt = borrowed((divided, child, known, found, halt))
     d, records = divided.arities.size, child.size
     depth = min(d, asked.limit)
-    walk = _new_walk(divided, depth)
-    mask = np.zeros(known.masks.shape[1], np.uint64)
+    walk = _new_walk(divided, depth, known.masks.shape[1])
+    mask = walk.mask
     mlogm = np.zeros(records + 1)
     for count in range(1, records + 1):
         mlogm[count] = count * math.log(count)

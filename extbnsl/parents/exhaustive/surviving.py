@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from extbnsl.parents.priced.rounds import Networks
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
-TRIED = 100_000  # sets of a child of numbers after which the families are found by price: a second or less
+SETS_TRIED = 100_000  # sets of a child of numbers after which the families are found by price: a second or less
 MOST_NAMED = 1 << 19  # families that are named when there is no time or room for all, and one of each child: a second
 
 
@@ -139,7 +139,7 @@ def surviving_one_by_one(
     if found.singles or not (found.done or found.children or found.prices):  # what a lattice began costs something else
         found = start_enumeration(source.order.size)
     if not found.done and found.prices is None:
-        tried = replace(source, tried=TRIED) if priced else source
+        tried = replace(source, tried=SETS_TRIED) if priced else source
         found = last_known(judge_one_by_one(tried, source.widened(slack), found, means), found, on_progress)
     if not found.done and found.stopped is None:
         from extbnsl.parents.priced.numbers import numbers_by_price
