@@ -56,6 +56,7 @@ class Recorder:
         stream.shared, self._shared = stream.shared + self._shared, 0
         answer, before = Future[bytes](), time.process_time()
         packed = done_by(self._driver, token, body, *parts)
+        assert isinstance(packed, bytes), "a driver who is lent nothing"
         unpacked(packed)
         stream.seconds.append(time.process_time() - before)
         stream.sizes.append(len(body) + len(packed))

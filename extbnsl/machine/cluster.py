@@ -50,9 +50,13 @@ RETRY_SECONDS = 30.0  # after which a job is submitted again that the queue did 
 SCALING = {  # of jobs, where the site says nothing else: one for each task that waits; an idle one goes after a minute
     "distributed": {"adaptive": {"target-duration": "10ms", "wait-count": 60}}
 }
-LOCAL_SETTINGS = {  # of processes of this machine; nobody sees the profile, which takes a thirtieth of their time
+LOCAL_SETTINGS = {  # of processes of this machine
     "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+    # Dask looks at itself 10 to 50 times a second, which nobody sees: a tenth of a core.
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "500ms",
 }
 SPEAKING = "distributed", "tornado", "asyncio", "dask_jobqueue"  # loggers
 
@@ -97,6 +101,11 @@ def hands_given(given: Any, name: str) -> Any:
     if distributed is None or not isinstance(given, distributed.Client):
         raise InputError(f"{name}: {given!r} is no client of dask.distributed; give one, or in words {KINDS}.")
     return given
+
+
+def is_local(text: str) -> bool:
+    """Whether a text means processes of this machine."""
+    return named(text).kind == LOCAL
 
 
 def patience_with(text: str) -> float:

@@ -5,18 +5,35 @@ import os
 import sys
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Observer, Warned, WorkersChanged
 from extbnsl.core.figures import format_time
 from extbnsl.machine.budgets import Deadline, Granted
-from extbnsl.machine.cluster import PATIENCE_SECONDS, cluster_client, patience_with
-from extbnsl.machine.hands import Driver, Lost, Part, Put, difference, done_by, hear, prepare, sees, told_of_this
+from extbnsl.machine.cluster import PATIENCE_SECONDS, cluster_client, is_local, patience_with
+from extbnsl.machine.hands import (
+    LENT,
+    Answer,
+    Driver,
+    Lost,
+    Part,
+    Put,
+    difference,
+    done_by,
+    hear,
+    prepare,
+    sees,
+    told_of_this,
+)
+from extbnsl.machine.lending import Lent
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -25,6 +42,7 @@ ROOM_SHARE = 8  # of memory, for results that are under way
 RUNNING = "running"  # the status of a client that has its scheduler, and of a worker that takes work
 PAUSED = "paused"  # that of one whose memory is nearly full
 SEE_SECONDS = 5.0  # that all workers together may take to look for a file
+MOST_LENT = 256  # at a time: each is an open file
 PUT_SECONDS = 10.0  # that an array may take to get to a worker which does not answer
 LISTEN_SECONDS = 0.2  # between two looks at a stop
 END_SECONDS = 2.0  # that the end may take if somebody does not answer
@@ -39,10 +57,24 @@ ENGINE = "extbnsl.solver."  # the modules that tasks are from, which load what t
 def hands_of(given: Any, granted: Granted, observer: Observer) -> Iterator["DaskHands"]:
     """The hands of a client, or of the cluster that a text names, until the end of the block. Raises InputError."""
     with contextlib.ExitStack() as stack:
-        client, patience = given, PATIENCE_SECONDS
+        client, patience, lends = given, PATIENCE_SECONDS, False
         if isinstance(given, str):
             client, patience = stack.enter_context(cluster_client(given, granted.threads)), patience_with(given)
-        yield stack.enter_context(DaskHands(client, observer, granted.memory // ROOM_SHARE, patience))
+            lends = is_local(given) and _can_lend(client)
+        yield stack.enter_context(DaskHands(client, observer, granted.memory // ROOM_SHARE, patience, lends))
+
+
+def _can_lend(client: "Client") -> bool:
+    """Whether all workers, which are of this machine, can see what this process lends."""
+    try:
+        probe = Lent(np.arange(7))
+        return all(client.run(_sum_of, probe, on_error="return").get(one) == 21 for one in client.nthreads())
+    except Exception:
+        return False
+
+
+def _sum_of(lent: Lent) -> int:
+    return int(lent.array.sum())
 
 
 class _Sent(NamedTuple):
@@ -61,16 +93,17 @@ class DaskHands:
     a scheduler or a worker that does not answer; here only threads that nobody waits for do.
     """
 
-    def __init__(self, client: "Client", observer: Observer, room: int, patience: float) -> None:
+    def __init__(self, client: "Client", observer: Observer, room: int, patience: float, lends: bool = False) -> None:
         self.room, self.patience, self.nobody = room, patience, False
+        self._lends, self._lent = lends, weakref.WeakSet[Lent]()
         self.kept: Put = {}
         self._client, self._observer = client, observer
-        self._driver, self._halted = Driver(uuid.uuid4().hex, told_of_this()), list[str]()
+        self._driver, self._halted = Driver(uuid.uuid4().hex, told_of_this(), sees_lent=lends), list[str]()
         self._lock, self._over = threading.Lock(), threading.Event()
         self._asked: dict[str, Any] = {}  # what workers were asked about themselves
         self._preparing: dict[str, Any] = {}  # what lets workers load the modules that tasks are from
         self._threads: dict[str, int] = {}  # of the workers that count
-        self._out: dict[Future[bytes], _Sent] = {}  # what nobody refers to, Dask gives up
+        self._out: dict[Future[Answer], _Sent] = {}  # what nobody refers to, Dask gives up
         self._ending: Future[None] | None = None  # of the last work that was given up
         self._told_now: set[tuple[str, ...]] = set()  # the workers that are being told something, by the call
         self._lost = self._tasks = self._sent = self._received = 0
@@ -115,6 +148,12 @@ class DaskHands:
     def put(self, part: Part, check: Callable[[], None]) -> Any:
         """See `Hands`."""
         workers = self._counting()
+        if self._lends and part.array.nbytes >= LENT and len(self._lent) < MOST_LENT:
+            with contextlib.suppress(OSError):  # memory is short
+                lent = Lent(part.array)
+                self._lent.add(lent)
+                self._sent += part.array.nbytes
+                return lent
         put = _aside(self._client.scatter, [part], hash=False, workers=workers, timeout=PUT_SECONDS)
         end = Deadline.after(PUT_SECONDS)
         while not wait([put], LISTEN_SECONDS).done and not end.passed():
@@ -124,9 +163,9 @@ class DaskHands:
         self._sent += part.array.nbytes
         return put.result()[0]
 
-    def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> Future[bytes]:
+    def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> Future[Answer]:
         """See `Hands`."""
-        answer, workers = Future[bytes](), self._counting()
+        answer, workers = Future[Answer](), self._counting()
         try:
             sent = self._client.submit(
                 done_by, self._driver, token, body, *parts, pure=False, workers=workers, allow_other_workers=False
@@ -189,13 +228,15 @@ class DaskHands:
                 raise Lost
             return list(self._threads)
 
-    def _fetch(self, answer: "Future[bytes]", sent: Any) -> None:
+    def _fetch(self, answer: "Future[Answer]", sent: Any) -> None:
         """Fetch what came of a task of Dask's. Its worker may be gone by now, and then Dask does it again: until it is
         here, it is out."""
         from distributed.scheduler import KilledWorker
 
         try:
             packed = sent.result()
+            if isinstance(packed, Lent):
+                packed = packed.array.data
         except BaseException as error:  # what tasks raise comes in their answer
             answer.set_exception(Lost(isinstance(error, KilledWorker)))
         else:
@@ -224,7 +265,7 @@ class DaskHands:
         there: dict[str, int] = {}
         with contextlib.suppress(Exception):
             if self._client.status == RUNNING:  # else it would wait for the scheduler
-                there = self._at_work(self._client.scheduler_info(n_workers=-1)["workers"])
+                there = self._at_work(self._workers())
         for address in there.keys() - self._asked.keys():
             with contextlib.suppress(Exception):
                 self._asked[address] = self._client.submit(
@@ -249,6 +290,14 @@ class DaskHands:
                 self._sayings.append(f"All workers are gone; the run stops if none comes within {left}.")
         # What none of those who are there may do; Dask would keep it until others come, who may not either.
         self._drop(sent.future for sent in list(self._out.values()) if there.keys().isdisjoint(sent.workers))
+
+    def _workers(self) -> dict[str, Any]:
+        """The workers that the scheduler tells of. The client asks it now and then for their number alone, and takes
+        that answer for this one if both come at once."""
+        while True:
+            told = self._client.scheduler_info(n_workers=-1)
+            if len(told["workers"]) == told["n_workers"]:
+                return told["workers"]
 
     def _at_work(self, workers: dict[str, Any]) -> dict[str, int]:
         """The threads of the workers that Dask gives work, of those that its scheduler tells of."""

@@ -8,6 +8,7 @@ A worker that has other sources of extbnsl, other versions of what results depen
 logarithms otherwise, is of no use: it might find something else.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -29,8 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import BudgetError, RunDirectoryError
+from extbnsl.machine.lending import Lent
 
 LARGE = 1 << 16  # bytes of an array that travels apart from the tasks
+LENT = 1 << 20  # bytes from which on processes of one machine rather look at one copy
 MATTERS = "numpy", "numba", "highspy", "h5py"  # libraries whose versions results may depend on
 DRIVER_SECONDS = 60.0  # that a worker goes on without a word of the driver
 HALT = "halt"  # what stands in a bundle for the `halt` of `Workers`
@@ -47,6 +50,9 @@ class Lost(Exception):
         self.for_good = for_good
 
 
+Answer = bytes | memoryview  # what `done_by` made of a bundle
+
+
 class Done(NamedTuple):
     """What comes back of a bundle: the results of its tasks, in their order; how many seconds they took, how many bytes
     came."""
@@ -58,11 +64,12 @@ class Done(NamedTuple):
 
 class Driver(NamedTuple):
     """Who sends tasks: a name that no other driver has, what is told of its process, and if tasks need its folder, the
-    path of a file there and what is in it."""
+    path of a file there and what is in it; whether it sees what is lent by those who do them."""
 
     name: str
     told: dict[str, str]
     mark: tuple[str, str] | None = None
+    sees_lent: bool = False
 
 
 class Hands(Protocol):
@@ -96,7 +103,7 @@ class Hands(Protocol):
         """Bring an array to where tasks can get it; what stands for it, for as long as that is kept. Raises Lost, and
         what `check` raises."""
 
-    def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> "Future[bytes]":
+    def send(self, token: str, tasks: int, body: bytes, parts: list[Any]) -> "Future[Answer]":
         """What `done_by` returns for so many tasks in another process; the future fails with Lost if nobody does it."""
 
     def give_up(self, token: str) -> None:
@@ -203,7 +210,7 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, body: bytes, parts: tuple[Part, ...], halt: NDArray[np.uint8]) -> None:
+    def __init__(self, body: bytes, parts: tuple[Part | Lent, ...], halt: NDArray[np.uint8]) -> None:
         super().__init__(io.BytesIO(body))
         self._parts, self._halt = parts, halt
 
@@ -211,7 +218,7 @@ class _Unpickler(pickle.Unpickler):
         return self._halt if pid == HALT else self._parts[pid].array
 
 
-def unpacked(answer: bytes) -> Done:
+def unpacked(answer: Answer) -> Done:
     """What a worker answered; raises what one of the tasks raised there."""
     results, seconds, error = pickle.loads(answer)
     if error is not None:
@@ -222,7 +229,7 @@ def unpacked(answer: bytes) -> Done:
 # What follows runs in the other processes.
 
 
-def done_by(driver: Driver, token: str, body: bytes, *parts: Part) -> bytes:
+def done_by(driver: Driver, token: str, body: bytes, *parts: Part | Lent) -> bytes | Lent:
     """Do the tasks of a bundle: their results, or what the first that failed raised; Lost if this process is none that
     the driver needs, if they were cut short, or if they failed by what may be wrong with this process alone."""
     began = time.perf_counter()
@@ -241,7 +248,11 @@ def done_by(driver: Driver, token: str, body: bytes, *parts: Part) -> bytes:
         error = _that_travels(raised)
     if halt[0]:
         results, error = [], Lost()
-    return pickle.dumps((results, time.perf_counter() - began, error), 5)
+    packed = pickle.dumps((results, time.perf_counter() - began, error), 5)
+    if driver.sees_lent and len(packed) >= LENT:
+        with contextlib.suppress(OSError):  # memory is short
+            return Lent(np.frombuffer(packed, np.uint8))
+    return packed
 
 
 def _that_travels(error: Exception) -> Exception:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.compiling import clock
-from extbnsl.machine.hands import Done, Hands, Lost, Parcels, unpacked
+from extbnsl.machine.hands import Answer, Done, Hands, Lost, Parcels, unpacked
 
 START_SECONDS = 0.5  # that threads have a stream for themselves
 BUNDLE_SECONDS = 0.75  # that the tasks of a bundle last
@@ -204,7 +204,7 @@ def _done_here(task: Callable[..., Any], arguments: list[tuple]) -> Done:
     return Done(results, clock() - began, 0)
 
 
-def _pass_on(future: "Future[Done]", answered: "Future[bytes]") -> None:
+def _pass_on(future: "Future[Done]", answered: "Future[Answer]") -> None:
     """Let a future have what an answer says."""
     if not future.set_running_or_notify_cancel():
         return

@@ -107,6 +107,19 @@ def reserve(descriptor: int, size: int) -> None:
         os.ftruncate(descriptor, size)
 
 
+def memory_file(name: str) -> int:
+    """The descriptor of an empty file in memory, which goes with its last user; OSError, also where there is no such
+    thing. The name is seen by whoever looks at the process, and need not be its own."""
+    if not hasattr(os, "memfd_create"):
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    return os.memfd_create(name)
+
+
+def path_of_open(descriptor: int) -> str:
+    """Where other processes of this user find a file that this process has open, as long as it has."""
+    return str(PROCESSES / str(os.getpid()) / "fd" / str(descriptor))
+
+
 def forget_pages(mapped: mmap.mmap) -> None:
     """Let what has been read of a mapped file go from memory; elsewhere the system does so when memory is short."""
     with contextlib.suppress(AttributeError, OSError):

@@ -15,9 +15,11 @@ import pytest
 import extbnsl.machine.hands
 import extbnsl.machine.spreading
 from extbnsl.core.claims import NO_WORKERS
-from extbnsl.core.events import Warned, WorkersChanged
+from extbnsl.core.events import Warned, WorkersChanged, ignore
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.dask_hands import DaskHands, hands_of
+from extbnsl.machine.hands import Part
+from extbnsl.machine.lending import Lent
 from extbnsl.machine.workers import Stopped, Workers
 
 dask = pytest.importorskip("dask")
@@ -37,6 +39,17 @@ def place(number, table, seconds):
     """A task: an entry of a table, and which process did it."""
     time.sleep(seconds)
     return int(table[number]), os.getpid()
+
+
+def entry(number, table):
+    """A task: an entry of a table, which is here as it was in the driver."""
+    assert table.flags.writeable
+    return int(table[number] if table.ndim == 1 else table[number, 0])
+
+
+def many(number):
+    """A task that returns more than a megabyte."""
+    return np.full(300_000, number)
 
 
 def meeting(number, table, folder):
@@ -116,6 +129,69 @@ def test_workers_load_what_tasks_are_from_before_they_get_any():
 
     with processes() as cluster, distributed.Client(cluster) as client, hands_from(client, []):
         when(lambda: all(client.run(loaded, extbnsl.solver.bootstrap.__name__).values()))
+
+
+def test_looks_of_the_client_itself_lose_no_worker(monkeypatch):
+    """Those come with the number of workers, but none of them."""
+    monkeypatch.setattr(extbnsl.machine.dask_hands, "WATCH_SECONDS", 0.001)
+    often, told = {"distributed.client.scheduler-info-interval": "1ms"}, []
+    with processes() as cluster, dask.config.set(often), distributed.Client(cluster) as client:
+        with hands_from(client, told) as hands:
+            when(lambda: hands.slots == 2)
+            time.sleep(3.0)
+        assert told[-1].workers_lost == 0
+
+
+def test_processes_of_this_machine_look_at_one_copy_of_a_large_array(tmp_path):
+    """Whoever is given a client's workers sends them all; both ways they get it as it is here."""
+    table, told = np.arange(500_000), []
+    with hands_of("local:2", Budgets(threads=2).granted(Path()), told.append) as hands:
+        when(lambda: hands.slots == 2)
+        put = hands.put(Part(table), lambda: None)
+        assert isinstance(put, Lent)
+        with Workers(1, hands=hands) as workers:
+            found = list(workers.spread(meeting, [(number, table, str(tmp_path)) for number in range(40)], 4))
+            odd = list(workers.spread(entry, [(number, table[::2].reshape(2, -1).T) for number in range(40)], 4))
+    assert [number for number, _ in found] == list(range(40))
+    assert odd == [2 * number for number in range(40)]
+    assert not [event for event in told if isinstance(event, Warned)]
+
+
+def test_results_that_are_lent_are_as_they_were_and_are_made_again_where_they_are_gone(monkeypatch):
+    kept, gone = Lent._map, [OSError("gone"), OSError("gone")]
+
+    def gone_at_first(lent):
+        if gone:
+            raise gone.pop()
+        return kept(lent)
+
+    with hands_of("local:2", Budgets(threads=2).granted(Path()), ignore) as hands:
+        when(lambda: hands.slots == 2)
+        monkeypatch.setattr(Lent, "_map", gone_at_first)
+        with Workers(1, hands=hands) as workers:
+            found = list(workers.spread(many, [(number,) for number in range(20)], 4))
+    assert not gone
+    assert [result[0] for result in found] == list(range(20))
+    assert all(result.flags.writeable and (result == result[0]).all() for result in found)
+
+
+def test_where_no_memory_can_be_lent_arrays_are_sent(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create")
+    with hands_of("local:1", Budgets(threads=1).granted(Path()), ignore) as hands:
+        when(lambda: hands.slots == 1)
+        assert not isinstance(hands.put(Part(np.arange(500_000)), lambda: None), Lent)
+        with Workers(1, hands=hands) as workers:
+            assert list(workers.spread(entry, [(number, np.arange(500_000)) for number in range(9)], 4)) == [*range(9)]
+
+
+def test_no_more_is_lent_than_files_may_be_open(monkeypatch):
+    monkeypatch.setattr(extbnsl.machine.dask_hands, "MOST_LENT", 2)
+    with hands_of("local:1", Budgets(threads=1).granted(Path()), ignore) as hands:
+        when(lambda: hands.slots == 1)
+        put = [hands.put(Part(np.arange(500_000)), lambda: None) for _ in range(4)]
+        assert [isinstance(one, Lent) for one in put] == [True, True, False, False]
+        del put[0]
+        assert isinstance(hands.put(Part(np.arange(500_000)), lambda: None), Lent)
 
 
 def test_workers_that_are_killed_cost_nothing_but_time(tmp_path):
