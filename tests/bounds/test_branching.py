@@ -22,7 +22,7 @@ from extbnsl.bounds.lp.program import Program, beginning
 from extbnsl.bounds.lp.subtrees import Given, _Places, allowed, grow
 from extbnsl.bounds.lp.tree import ROOT_NODE, Tree
 from extbnsl.core.codec import encode
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Alone, Stopped, Workers
 from extbnsl.parents.pruning import prune
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -195,6 +195,19 @@ def test_a_stop_in_a_round_loses_nothing_that_was_told(turns):
     assert trees[-1].bound <= optimum + 1e-9
     whole = branched(scores, tree=trees[-1])
     assert (not whole.open, whole.cost) == (True, pytest.approx(optimum, abs=1e-9))
+
+
+def test_looking_for_cuts_that_is_halted_finds_none_of_chance():
+    """Whatever lay before where the violations are to stand."""
+    scores, _ = wishful(3, 7)
+    families, halt = families_in(scores), np.zeros(1, np.uint8)
+    program = Program(families, beginning(families, found(scores, 1)), 1.0, ROOM)
+    assert program.solve(10_000, Alone(halt)) > 0
+    halt[0] = 1
+    before = [np.ones(length) for length in range(1, 200) for _ in range(8)]
+    del before
+    cuts, _ = program.violated(1000, Alone(halt))
+    assert len(cuts) == 0
 
 
 def test_a_program_goes_on_from_a_snapshot_with_more_in_it():

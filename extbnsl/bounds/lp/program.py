@@ -293,7 +293,7 @@ class Program:
         self, solution: Solution, starts: NDArray[np.int64], workers: Workers | Alone
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """From each of the starts the cluster that is violated most, and by how much."""
-        clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
+        clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.full(len(starts), -np.inf)
         given = solution, self._share, starts
         workers.map(grow_clusters, [(*given, (i, STREAMS), clusters, violations, workers.halt) for i in range(STREAMS)])
         return clusters, violations
@@ -306,7 +306,7 @@ class Program:
         threes = joined_threes(arcs, self._n)
         threes = threes[np.random.default_rng(self._turn).permutation(len(threes))[: BEGINNINGS * self._n]]
         cuts = np.zeros((len(threes), MEMBERS, self.cuts.shape[2]), np.uint64)
-        violations = np.empty(len(threes))
+        violations = np.full(len(threes), -np.inf)  # those that are cut short find none
         tasks = [(solution, threes, (i, STREAMS), cuts, violations, workers.halt) for i in range(STREAMS)]
         looks = workers.map(grow_triples, tasks)
         return ordered(cuts), violations, sum(looks)
