@@ -264,8 +264,7 @@ class DaskHands:
         """See who is there; nobody, if the scheduler does not answer."""
         there: dict[str, int] = {}
         with contextlib.suppress(Exception):
-            if self._client.status == RUNNING:  # else it would wait for the scheduler
-                there = self._at_work(self._workers())
+            there = self._at_work(self._workers())
         for address in there.keys() - self._asked.keys():
             with contextlib.suppress(Exception):
                 self._asked[address] = self._client.submit(
@@ -292,12 +291,13 @@ class DaskHands:
         self._drop(sent.future for sent in list(self._out.values()) if there.keys().isdisjoint(sent.workers))
 
     def _workers(self) -> dict[str, Any]:
-        """The workers that the scheduler tells of. The client asks it now and then for their number alone, and takes
-        that answer for this one if both come at once."""
-        while True:
+        """The workers that the scheduler tells of; none if it has gone. The client asks it now and then for their
+        number alone, and takes that answer for this one if both come at once."""
+        while self._client.status == RUNNING:  # else it would wait for the scheduler
             told = self._client.scheduler_info(n_workers=-1)
             if len(told["workers"]) == told["n_workers"]:
                 return told["workers"]
+        return {}
 
     def _at_work(self, workers: dict[str, Any]) -> dict[str, int]:
         """The threads of the workers that Dask gives work, of those that its scheduler tells of."""

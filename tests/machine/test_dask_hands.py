@@ -267,7 +267,9 @@ def test_a_worker_with_other_sources_gets_no_work(tmp_path):
     assert "other sources of extbnsl" in warned
 
 
-def test_a_scheduler_that_goes_away_ends_the_work(monkeypatch):
+@pytest.mark.parametrize("last", [None, {"workers": {}, "n_workers": 2}])
+def test_a_scheduler_that_goes_away_ends_the_work(last, monkeypatch):
+    """Also if the last that the client heard of it is the number of workers alone."""
     monkeypatch.setattr(extbnsl.machine.dask_hands, "PATIENCE_SECONDS", 1.0)
     with processes() as cluster:
         client = distributed.Client(cluster.scheduler_address)
@@ -275,6 +277,8 @@ def test_a_scheduler_that_goes_away_ends_the_work(monkeypatch):
             when(lambda: hands.slots == 2)
             results = workers.spread(place, [(number, TABLE, 0.05) for number in range(2000)], 4)
             assert next(results)[0] == 0
+            if last:
+                monkeypatch.setattr(client, "scheduler_info", lambda n_workers: last)
             cluster.close()
             with pytest.raises(Stopped, match=NO_WORKERS):
                 list(results)
