@@ -3,7 +3,7 @@
 import os
 import signal
 
-import psutil
+from processes import is_alive
 
 SUBMIT = """#!/bin/sh
 number=0
@@ -43,7 +43,7 @@ class FakeQueue:
 
     def jobs(self):
         """The numbers of the jobs that run."""
-        return {int(path.name) for path in (self.folder / "jobs").iterdir() if runs(self._group(path.name))}
+        return {int(path.name) for path in (self.folder / "jobs").iterdir() if is_alive(self._group(path.name))}
 
     def kill(self, number):
         """End a job as a queue does with one that is preempted."""
@@ -51,11 +51,3 @@ class FakeQueue:
 
     def _group(self, number):
         return int((self.folder / "jobs" / str(number)).read_text())
-
-
-def runs(process):
-    """Whether a process of this number runs; one that is dead and not yet waited for does not."""
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

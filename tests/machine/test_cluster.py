@@ -14,7 +14,8 @@ import time
 
 import psutil
 import pytest
-from queues import FakeQueue, runs
+from processes import is_alive
+from queues import FakeQueue
 
 from extbnsl.core.errors import InputError
 from extbnsl.machine.cluster import QUEUES, SCALING, Cluster, cluster_client, hands_given, named, patience_with
@@ -214,7 +215,7 @@ def test_jobs_do_the_work_and_none_is_left(kind, queue, scratch, capfd):
         assert len(jobs.submitted) == 2
     until(lambda: not jobs.jobs(), 10.0)
     assert [name for name in os.listdir(scratch) if "extbnsl" in name] == []  # a job has its own
-    until(lambda: not any(runs(process) for process, _ in found), 10.0)
+    until(lambda: not any(is_alive(process) for process, _ in found), 10.0)
     assert capfd.readouterr() == ("", "")
 
 

@@ -17,6 +17,7 @@ from asking import solve_by
 from cases import dataset_of, random_dataset, random_families, scores_of
 from fake_programs import COMMANDS, install
 from portions import first
+from processes import is_alive
 
 import extbnsl
 from extbnsl.cli import main
@@ -177,14 +178,6 @@ def test_much_is_said(there):
     data = random_dataset(np.random.default_rng(2), 4, 50)
     result = found(data, "gobnilp")
     assert result.cost == pytest.approx(naive.optimal_cost(data.codes, data.arities))
-
-
-def is_alive(process):
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 def assert_own_network(result, data, status):

@@ -43,14 +43,6 @@ def wait_for(is_true, seconds=20.0):
         time.sleep(0.02)
 
 
-def is_alive(process):
-    """Whether a process of this id runs; one that is dead and not yet waited for does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def write_yaml(folder, data, **more):
     """The file of a campaign over data files that hold these texts by their names."""
     for name, text in data.items():

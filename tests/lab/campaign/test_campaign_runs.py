@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pretended
 import pytest
+from processes import is_alive
 
 from extbnsl.core.errors import InputError
 from extbnsl.lab.campaign import one_run
@@ -149,7 +150,7 @@ def test_what_a_run_leaves_running_is_ended(pretend, here):
     code, _, _ = pretend(pretended.write_yaml(here, {"a.py": leave, "b.py": GOOD}))
     assert code == 0
     child = int((here / "child").read_text())
-    pretended.wait_for(lambda: not pretended.is_alive(child), 5.0)
+    pretended.wait_for(lambda: not is_alive(child), 5.0)
     assert results()["a"]["status"] == "optimal"
 
 

@@ -10,10 +10,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pretended
 import pytest
+from processes import children, is_alive
 
 REAL = (sys.executable, "-m", "extbnsl", "campaign")
 SAME = (
@@ -63,9 +63,9 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(real, here)
     for _ in range(8):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             time.sleep(chance.uniform(0.1, 1.5))
-            runs = children(process.pid) if chance.random() < 0.5 else []  # the others outlive the campaign
+            runs = children(process.pid) if chance.random() < 0.5 else ()  # the others outlive the campaign
             process.kill()
-            for run, _ in runs:
+            for run in runs:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(run, signal.SIGKILL)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -102,7 +102,7 @@ def test_a_signal_stops_what_runs_and_what_waits(number, pretend, here, template
     assert "4 runs, 4 not over" in out
     assert "Stopping;" in err
     assert len(began(here / "c.campaign")) == 2  # none of those that waited has begun
-    assert not any(map(pretended.is_alive, began(here / "c.campaign")))
+    assert not any(map(is_alive, began(here / "c.campaign")))
     for name in data:
         (here / name).write_text("done()")
     assert pretend(file, "--resume")[0] == 0
@@ -128,25 +128,13 @@ def test_the_second_signal_ends_it_at_once(here, template):
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=5) == 130
     (run,) = began(here / "c.campaign")
-    pretended.wait_for(lambda: not pretended.is_alive(run), 5.0)
-
-
-def children(process):
-    """The processes that a process has begun, and their command lines."""
-    found = []
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in path.read_text().split():
-            try:
-                found.append((int(child), Path(f"/proc/{child}/cmdline").read_bytes()))
-            except FileNotFoundError:
-                continue
-    return found
+    pretended.wait_for(lambda: not is_alive(run), 5.0)
 
 
 def workers_at_work(process):
     """The workers of a cluster of processes that have begun a run, each with the process of the run."""
-    workers = [child for child, line in children(process) if b"spawn_main" in line]
-    return [(worker, run) for worker in workers for run, line in children(worker) if b"extbnsl" in line]
+    workers = [child for child, words in children(process).items() if "spawn_main" in " ".join(words)]
+    return [(worker, run) for worker in workers for run, words in children(worker).items() if "extbnsl" in words]
 
 
 @pytest.mark.slow
@@ -183,7 +171,7 @@ def test_a_signal_stops_the_workers_of_a_cluster(whom, here, template):
         out, err = process.communicate(timeout=120)
     assert process.returncode == 10, (out, err)
     assert "4 not over" in out
-    assert not any(map(pretended.is_alive, [*runs, *workers]))
+    assert not any(map(is_alive, [*runs, *workers]))
 
 
 def test_a_cluster_that_is_not_there(pretend, here, sizes):
