@@ -157,7 +157,7 @@ def bootstrap_network(asked: Request, *, observer: Observer = ignore, stop: Stop
         run.commits.commit()
         if not isinstance(dataset, Dataset) or not dataset.alike or claim.knowledge.costs:  # others can be solved
             _check_all(dataset, asked, run.context, taken.left(scope.bootstrap))
-        survivors = find_survivors(dataset, claim, run.context, run.commits, priced=True)
+        survivors = find_survivors(dataset, claim, run.context, run.commits, one=True)
         solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
             stopped = _take_all(run, dataset, taken)
@@ -286,7 +286,7 @@ def _solved(number: int, resampling: Resampling, claim: Claim, context: Context)
     data = resampling.drawn(context.methods.seed, number)
     commits = Commits(Standing(), quiet)
     try:
-        solution, stopped = solved(find_survivors(data, claim, quiet, commits, priced=True), quiet, commits)
+        solution, stopped = solved(find_survivors(data, claim, quiet, commits, one=True), quiet, commits)
     finally:
         store.keep_only(before)
     if stopped in (TIME_LIMIT, INTERRUPTED):

@@ -214,7 +214,7 @@ class _Rounds:
         quiet = replace(context, stages=stages, memory=left, shelf=Shelf(left // 2, store))
         commits = Commits(Standing(), quiet)
         try:
-            solution, stopped = solved(find_survivors(data, claim, quiet, commits, priced=True), quiet, commits)
+            solution, stopped = solved(find_survivors(data, claim, quiet, commits, one=True), quiet, commits)
         finally:
             store.keep_only(before)
         found = network_of(solution)

@@ -13,9 +13,11 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data
 from extbnsl.em.model import check_em, with_gaps
+from extbnsl.files.shelf import Shelf
 from extbnsl.machine.system import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
+from extbnsl.parents.copies import Groups, copies_in, needed, without_copies
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
@@ -35,11 +37,11 @@ VARSETS = "set of variables", "sets of variables"
 
 
 def find_survivors(
-    problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits, priced: bool = False
+    problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits, one: bool = False
 ) -> Survivors:
     """The families that can win: those of the standing, or from the problem; the standing gets them if complete.
 
-    priced: whether those do that can be in a network cheaper than the best known one.
+    one: whether those do that can be in a network cheaper than the best known one, or in one network of least cost.
     """
     if commits.standing.survivors is not None:
         return commits.standing.survivors
@@ -48,8 +50,9 @@ def find_survivors(
             survivors = without_dominated(all_given(problem, claim), context.workers)
             summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
     else:
-        networks = partial(_networks, context) if priced and may_polish(context.methods) else None
-        survivors = counted_families(problem, claim, context, commits, networks=networks)
+        networks = partial(_networks, context) if one and may_polish(context.methods) else None
+        copies = copies_in(problem, claim) if one else ()
+        survivors = counted_families(problem, claim, context, commits, networks=networks, copies=copies)
     if survivors.stopped is None and survivors.priced is not None:
         from extbnsl.proof.priced import priced_part, whole_of
 
@@ -91,17 +94,31 @@ def counted_families(
     commits: Checkpoints[Any],
     slack: float = 0.0,
     networks: "Callable[[], Networks] | None" = None,
+    copies: Groups = (),
 ) -> Survivors:
     """The families of the data that can win, or are within the slack, in nats; the standing follows. networks: see
-    `surviving_families`."""
+    `surviving_families`. copies: groups of columns of which one network of least cost is enough."""
     with context.stages.stage("scores", size_of(data)) as summary:
         workers, shelf, begun = context.workers, context.shelf, commits.standing.enumeration
         means = Means(workers, shelf, context.observer)
-        found = surviving_families(data, claim, means, begun, commits.follow, slack, networks=networks)
+        constraints = without_copies(constraints_of(claim, data.names), copies, claim.score) if copies else None
+        found = surviving_families(data, claim, means, begun, commits.follow, slack, constraints, networks)
+        if copies and found.stopped is None and found.priced is None:
+            found = _needed(found, copies, shelf)
         trim_memory()  # counting leaves gaps of megabytes, and the search would take its memory beside them
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
     return found
+
+
+def _needed(found: Survivors, copies: Groups, shelf: Shelf) -> Survivors:
+    """The survivors that one network of least cost may need."""
+    parents, costs = list[NDArray[np.uint64]](), list[NDArray[np.float64]]()
+    for child, (own, own_costs) in enumerate(zip(found.scores.parents, found.scores.costs, strict=True)):
+        kept = needed(child, own, copies)
+        parents.append(shelf.put(own[kept]))
+        costs.append(shelf.put(own_costs[kept]))
+    return replace(found, scores=replace(found.scores, parents=tuple(parents), costs=tuple(costs)))
 
 
 def size_of(data: Data) -> str:

@@ -31,7 +31,7 @@ def solve(asked: Request, *, observer: Observer = ignore, stop: StopSignal = nev
         return solve_by_em(asked, observer=observer, stop=stop)
     with opened(asked, Commits, asked.methods, observer=observer, stop=stop) as run:
         run.commits.commit()
-        survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits, priced=True)
+        survivors = find_survivors(asked.problem, asked.claim, run.context, run.commits, one=True)
         solution, stopped = solved(survivors, run.context, run.commits)
         return concluded(run, solution, stopped)
 

@@ -20,6 +20,7 @@ from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import CertifiedComponent, TooMuch, ceil_units, nats_of
 from extbnsl.verify.certificate_reader import read_certificate
+from extbnsl.verify.copies import without_other_copies
 from extbnsl.verify.demands import demands_on
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import SOLVER_ERROR, FamilySource
@@ -154,6 +155,7 @@ def verify_optimality(
     try:
         demands = demands_on(problem, claim.max_parents, claim.knowledge)
         source = family_source(problem, claim, demands, workers)
+        source = without_other_copies(source, problem, claim, demands)
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
         return Optimality(unchecked=left, why=str(stop))
