@@ -473,7 +473,7 @@ def test_events_come_in_a_sane_order():
 
 
 def independent_pairs(pairs):
-    """A data set of so many pairs of variables, equal in seven of eight records, the pairs independent of each other."""
+    """A data set of so many independent pairs of variables, which are equal in seven of eight records."""
     draws = np.array(list(itertools.product(range(8), repeat=pairs)))
     return dataset_of(np.stack([draws & 1, draws & 1 ^ (draws < 1)], axis=2).reshape(len(draws), -1))
 
