@@ -216,7 +216,7 @@ def test_rows_count_in_memory_and_in_files(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", ["uci/flag.csv", "uci/autos.csv"])
+@pytest.mark.parametrize("file", ["uci/flag.csv", "uci/steelPlatesFaults.csv"])
 def test_real_data_with_rows_in_files(file, shared_data):
     spilled = []
 
