@@ -30,11 +30,11 @@ from extbnsl.data.encode import equal_columns
 from extbnsl.parents.constraints import Constraints, constraints_of
 
 ALONE = ("mdl", "aic", "fnml", "bds", "k2")  # scores by which a copy beside another one as a parent brings nothing
-Groups = tuple[tuple[int, ...], ...]
+Copies = tuple[tuple[int, ...], ...]
 
 
-def copies_in(data: Data, claim: Claim) -> Groups:
-    """Groups of two or more variables of states that can be exchanged for each other, ascending. O(N n) for data
+def copies_in(data: Data, claim: Claim) -> Copies:
+    """Copies of two or more variables of states that can be exchanged for each other, ascending. O(N n) for data
     (N, n), and O(n) for each two copies. None where families are costed over other records each, where variables are
     those of several times, or where some arcs cost more than others; and none that some arc must come from."""
     if not isinstance(data, Dataset) or not data.alike or data.slices is not None or claim.knowledge.costs:
@@ -64,7 +64,7 @@ def _can_be_exchanged(a: int, b: int, arities: NDArray[np.int64], constraints: C
     )
 
 
-def without_copies(constraints: Constraints, copies: Groups, score: str) -> Constraints:
+def without_copies(constraints: Constraints, copies: Copies, score: str) -> Constraints:
     """The constraints without arcs that no network of least cost needs by this score, if there are such copies."""
     allowed = constraints.allowed.copy()
     for group in copies:
@@ -73,7 +73,7 @@ def without_copies(constraints: Constraints, copies: Groups, score: str) -> Cons
     return replace(constraints, allowed=allowed)
 
 
-def needed(child: int, parents: NDArray[np.uint64], copies: Groups) -> NDArray[np.bool_]:
+def needed(child: int, parents: NDArray[np.uint64], copies: Copies) -> NDArray[np.bool_]:
     """Which of these parent sets (m, words) a network of least cost may need, if there are such copies."""
     kept = np.ones(len(parents), np.bool_)
     for group in copies:

@@ -17,7 +17,7 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.machine.system import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
-from extbnsl.parents.copies import Groups, copies_in, needed, without_copies
+from extbnsl.parents.copies import Copies, copies_in, needed, without_copies
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
@@ -94,7 +94,7 @@ def counted_families(
     commits: Checkpoints[Any],
     slack: float = 0.0,
     networks: "Callable[[], Networks] | None" = None,
-    copies: Groups = (),
+    copies: Copies = (),
 ) -> Survivors:
     """The families of the data that can win, or are within the slack, in nats; the standing follows. networks: see
     `surviving_families`. copies: groups of columns of which one network of least cost is enough."""
@@ -111,7 +111,7 @@ def counted_families(
     return found
 
 
-def _needed(found: Survivors, copies: Groups, shelf: Shelf) -> Survivors:
+def _needed(found: Survivors, copies: Copies, shelf: Shelf) -> Survivors:
     """The survivors that one network of least cost may need."""
     parents, costs = list[NDArray[np.uint64]](), list[NDArray[np.float64]]()
     for child, (own, own_costs) in enumerate(zip(found.scores.parents, found.scores.costs, strict=True)):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.data import Data, Dataset
+from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
@@ -64,14 +65,18 @@ class FamiliesOfFirstCopies(FamilySource):
 
 
 def without_other_copies(
-    source: FamilySource, problem: Data | LocalScores, claim: ClaimedResult, demands: Demands
+    source: FamilySource, problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers
 ) -> FamilySource:
     """The families among which is a network of least cost, if the source has all. Variables of several times, families
-    over other records each, and arcs of prices of their own make differences that are not looked into."""
+    over other records each, and arcs of prices of their own make differences that are not looked into.
+
+    O(n N log N) for data (N, n), and O(n) for each two copies. Raises Stopped, after a column, when the workers do.
+    """
     if not isinstance(problem, Dataset) or not problem.alike or problem.slices is not None or claim.knowledge.costs:
         return source
     groups = dict[bytes, list[list[int]]]()
     for v, column in enumerate(problem.codes.T):
+        workers.check()
         _, first, states = np.unique(column, return_index=True, return_inverse=True)
         division = np.argsort(np.argsort(first))[states.reshape(-1)]  # by which state comes first
         found = groups.setdefault(hashlib.sha256(division.data).digest(), [])

@@ -155,7 +155,7 @@ def verify_optimality(
     try:
         demands = demands_on(problem, claim.max_parents, claim.knowledge)
         source = family_source(problem, claim, demands, workers)
-        source = without_other_copies(source, problem, claim, demands)
+        source = without_other_copies(source, problem, claim, demands, workers)
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
         return Optimality(unchecked=left, why=str(stop))

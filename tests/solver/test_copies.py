@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
-from extbnsl.core.claims import OPTIMAL, Claim
+from extbnsl.core.claims import INTERRUPTED, OPTIMAL, Claim
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.copies import copies_in, needed, without_copies
 from extbnsl.verify import copies as of_verify
@@ -78,7 +78,9 @@ def test_the_optimum_is_among_the_families_that_are_left(score, seed, n, records
     costs[~admitted(knowledge, data.names, limit)] = np.inf
     copies, ours, theirs = copies_in(data, claim), costs.copy(), np.full_like(costs, np.inf)
     constraints = without_copies(constraints_of(claim, data.names), copies, claim.score)
-    source = of_verify.without_other_copies(Table(costs), data, claim, demands_of(data.names, limit, knowledge))
+    demands = demands_of(data.names, limit, knowledge)
+    with Workers(1) as workers:
+        source = of_verify.without_other_copies(Table(costs), data, claim, demands, workers)
     for child, own in enumerate(source.below(dict.fromkeys(range(n), 0), no_cuts(n), untold)):
         left = constraints.admitted(child, varsets_of(n)) & needed(child, varsets_of(n), copies)
         ours[child, ~left] = np.inf
@@ -128,5 +130,13 @@ def test_what_can_be_exchanged(claim, codes, arities, copies):
     assert copies_in(data, claim) == copies
     demands = demands_of(data.names, None, claim.knowledge)
     source = Table(np.zeros((data.variables, 2**data.variables)))
-    found = of_verify.without_other_copies(source, data, claim, demands)
+    with Workers(1) as workers:
+        found = of_verify.without_other_copies(source, data, claim, demands, workers)
     assert tuple(map(tuple, getattr(found, "copies", ()))) == copies
+
+
+def test_a_check_that_looks_for_copies_hears_a_stop():
+    data = dataset_of(CODES)
+    demands = demands_of(data.names, None, NOTHING)
+    with Workers(1, lambda: INTERRUPTED) as workers, pytest.raises(Stopped):
+        of_verify.without_other_copies(Table(np.zeros((4, 16))), data, Claim(), demands, workers)
