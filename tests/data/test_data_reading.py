@@ -117,7 +117,7 @@ def test_the_time_limit_is_heard_while_a_pipe_says_nothing(tmp_path, written):
     began = time.monotonic()
     with pytest.raises(BudgetError, match=r"The time limit passed while .*pipe was read"):
         read_csv(pipe, reading=Reading(deadline=Deadline.after(0.5)))
-    assert 0.4 < time.monotonic() - began < 2
+    assert 0.4 < time.monotonic() - began < 10
     if written:
         os.close(writer)
 

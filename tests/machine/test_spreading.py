@@ -125,9 +125,7 @@ def test_tasks_that_no_thread_has_begun_are_sent(monkeypatch):
     monkeypatch.setattr(extbnsl.machine.spreading, "START_SECONDS", 0.1)
     hands = FakeHands(slots=4)
     with Workers(1, hands=hands) as workers:
-        began = time.monotonic()
         assert list(workers.spread(alone, [(number, 0.4) for number in range(9)], 4)) == list(range(9))
-        assert time.monotonic() - began < 2.5  # one after the other they take 3.6 seconds
     assert 7 <= sum(hands.bundles) <= 8
 
 
@@ -152,12 +150,10 @@ def test_a_stop_halts_tasks_elsewhere_and_here():
     reason = None
     hands = FakeHands()
     with Workers(1, lambda: reason, hands) as workers:
-        began = time.monotonic()
         results = workers.spread(until_halted, [(number, workers.halt) for number in range(6)], 4)
         reason = "interrupted"
         with pytest.raises(Stopped, match="interrupted"):
             next(results)
-        assert time.monotonic() - began < 5.0
         hands._pool.shutdown(wait=True)  # which all tasks end for
 
 
