@@ -48,6 +48,7 @@ LISTEN_SECONDS = 0.2  # between two looks at a stop
 END_SECONDS = 2.0  # that the end may take if somebody does not answer
 WATCH_SECONDS = 0.5  # between two looks at who is there
 TELL_SECONDS = 2.0  # between two words to the observer, if workers neither come nor go
+GONE_SECONDS = 5.0  # that all workers are gone before it is told: a signal that ends them may end the run as well
 BEAT_SECONDS = 5.0  # between two words to the workers
 HALTED = 64  # tokens that are told with each word
 ENGINE = "extbnsl.solver."  # the modules that tasks are from, which load what they need
@@ -108,6 +109,7 @@ class DaskHands:
         self._told_now: set[tuple[str, ...]] = set()  # the workers that are being told something, by the call
         self._lost = self._tasks = self._sent = self._received = 0
         self._gone: float | None = None
+        self._gone_is_told = True
         self._told, self._said = WorkersChanged(0, 0, 0, 0, 0, 0), clock()
         self._sayings = list[str]()
         self._blind = set[str]()  # of which that was told
@@ -284,9 +286,11 @@ class DaskHands:
             if self._threads:
                 self._gone = None
             elif gone:
-                self._gone = clock()
-                left = format_time(round(self.patience))
-                self._sayings.append(f"All workers are gone; the run stops if none comes within {left}.")
+                self._gone, self._gone_is_told = clock(), False
+        if not self._gone_is_told and self._gone is not None and clock() - self._gone >= GONE_SECONDS:
+            self._gone_is_told = True
+            left = format_time(round(self.patience))
+            self._sayings.append(f"All workers are gone; the run stops if none comes within {left}.")
         # What none of those who are there may do; Dask would keep it until others come, who may not either.
         self._drop(sent.future for sent in list(self._out.values()) if there.keys().isdisjoint(sent.workers))
 

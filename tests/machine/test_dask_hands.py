@@ -284,6 +284,33 @@ def test_a_scheduler_that_goes_away_ends_the_work(last, monkeypatch):
                 list(results)
 
 
+def test_that_all_workers_are_gone_is_told_once_it_has_lasted(monkeypatch):
+    """At the terminal, an interrupt ends workers of this machine and the run: of those nothing is said."""
+    told = []
+
+    def sayings(hands):
+        hands.beat()
+        return [event.message for event in told if isinstance(event, Warned)]
+
+    monkeypatch.setattr(extbnsl.machine.dask_hands, "GONE_SECONDS", PATIENCE)
+    with processes() as cluster, distributed.Client(cluster) as client:
+        with hands_from(client, told) as hands:
+            when(lambda: hands.slots == 2)
+            cluster.scale(0)
+            when(lambda: hands.slots == 0)
+            time.sleep(1.0)
+            assert not sayings(hands)
+        monkeypatch.setattr(extbnsl.machine.dask_hands, "GONE_SECONDS", 1.0)
+        with hands_from(client, told) as hands:
+            for times in (1, 2):
+                cluster.scale(1)
+                when(lambda: hands.slots == 1)
+                cluster.scale(0)
+                when(lambda times=times: len(sayings(hands)) == times)
+            time.sleep(2.0)
+            assert sayings(hands) == ["All workers are gone; the run stops if none comes within 0:01:00."] * 2
+
+
 def test_workers_that_come_later_join_in():
     cluster = distributed.LocalCluster(n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client, hands_from(client, []) as hands, Workers(1, hands=hands) as w:
