@@ -89,11 +89,26 @@ def list_networks(run: RankingRun) -> None:
             if not _enough(scope, found, run):
                 wanted = scope.k or MOST_LISTED
                 slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
+                if scope.slack is None and slack > _widest(run):
+                    slack = math.inf
         finally:  # whoever stops meanwhile has the list, in the standing and in the ledger
             standing.next_slack, standing.found = slack, found
             standing.upper_bound = min(standing.upper_bound, float(costs[0]))
             standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
             standing.ledger.keep(FOUND, found.arrays, whole=True)
+
+
+def _widest(run: RankingRun) -> float:
+    """The slack after which all families are looked at: some may be singular, so that no slack has as many as there
+    are sets of parents. Nothing depends on it but time: a nat for each value, and what the cheapest families cost."""
+    problem = run.asked.problem
+    values = 0 if isinstance(problem, LocalScores) else problem.observed * problem.variables
+    return values + _cheapest(run)
+
+
+def _cheapest(run: RankingRun) -> float:
+    """What the cheapest families cost together, each without its sign, as costs may cancel each other out."""
+    return math.fsum(abs(float(costs[0])) for costs in _scores(run).costs)
 
 
 def look_further(standing: Ranking, k: int) -> None:
@@ -126,12 +141,12 @@ def _within(run: RankingRun, slack: float) -> FoundNetworks:
     the best; what is found between the two limits may not be all there is.
     """
     scope, upper = run.asked.scope, run.commits.standing.upper_bound
-    with run.context.stages.stage(LISTING, f"that cost up to {slack:.3g} nats more than the best") as summary:
-        dear = math.fsum(abs(float(costs[0])) for costs in _scores(run).costs)  # costs may cancel each other out
-        wide = slack + 2.0 * tolerance(upper) + ROUNDING * dear
+    told = "whatever they cost" if math.isinf(slack) else f"that cost up to {slack:.3g} nats more than the best"
+    with run.context.stages.stage(LISTING, told) as summary:
+        wide = slack + 2.0 * tolerance(upper) + ROUNDING * _cheapest(run)
         scores = _scores_within(run, wide, scope.most)
         limit, within = upper + wide, slack
-        if scope.slack is None and scores.families == _families_in_all(run):
+        if math.isinf(slack) or (scope.slack is None and scores.families == _families_in_all(run)):
             limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
         networks = networks_below(whole, limit, _work(run, LISTING, scope.most))

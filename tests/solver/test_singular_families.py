@@ -19,7 +19,7 @@ import extbnsl
 from extbnsl.cli import main
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.core.events import ignore
+from extbnsl.core.events import StageStarted, ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.budgets import Budgets
@@ -28,6 +28,7 @@ from extbnsl.parents.exhaustive.measured import MOST_SETS, standardised
 from extbnsl.parents.exhaustive.state import Means
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.gaussian import LEAST_SHARE
+from extbnsl.solver.listing import LISTING
 from extbnsl.solver.methods import ApproximateMethods
 
 SCORE = "gaussian-bic"
@@ -101,8 +102,11 @@ def test_the_list_of_all_networks_has_none_with_a_singular_family(seed):
     costs = naive.all_gaussian_costs(numbers.values)
     sums = sorted(sum(costs[x][u] for x, u in enumerate(graph)) for graph in naive.all_dags(4))
     true = [cost for cost in sums if math.isfinite(cost)]
-    ranked = extbnsl.k_best(numbers, 600, score=SCORE)
+    looked = []
+    ranked = extbnsl.k_best(numbers, 600, score=SCORE, progress=looked.append)
     assert [one.cost for one in ranked.networks] == pytest.approx(true, rel=1e-7, abs=1e-5)
+    assert ranked.within == math.inf
+    assert sum(isinstance(event, StageStarted) and event.stage == LISTING for event in looked) < 20
     allowed = [graph for graph in naive.all_dags(4) if all(math.isfinite(costs[x][u]) for x, u in enumerate(graph))]
     skeletons = {(skeleton(graph), colliders(graph)) for graph in allowed}
     for graph in naive.all_dags(4):
