@@ -155,13 +155,13 @@ def test_columns_that_determine_each_other_hide_nothing(seed, n, records):
 
 
 def test_what_is_found_depends_neither_on_stops_nor_on_threads():
-    data = random_mixed(np.random.default_rng(11), 18, 400)
+    data = random_mixed(np.random.default_rng(11), 14, 400)
     claim = Claim(SCORE)
     whole, _ = families(data, claim)
     assert whole.scores.fingerprint == families(data, claim, threads=3)[0].scores.fingerprint
     begun, ends = None, 0
     while True:
-        found, begun = families(data, claim, tasks=15, begun=begun)
+        found, begun = families(data, claim, tasks=8, begun=begun)
         if found.stopped is None:
             break
         ends += 1

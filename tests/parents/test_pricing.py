@@ -276,7 +276,7 @@ def test_limits_and_knowledge_hold():
 
 def assert_goes_on(dataset, score, begun, whole, folder):
     """From some of what was stored, by one thread or two, one comes to what came out of the whole."""
-    for number, known in enumerate(begun[:: max(1, len(begun) // 25)]):
+    for number, known in enumerate(begun[:: max(1, len(begun) // 10)]):
         own = folder / str(number)
         own.mkdir()
         stored = write_enumeration(known, Store(own, 1 << 30), lambda: False, lambda size: None)

@@ -205,7 +205,7 @@ def test_draws_go_on_where_they_were_stopped(dataset, sizes, tmp_path, sums):
     scope = PosteriorScope("uniform", 1e-2, 5)
     whole = outcome(posterior_over_all(dataset, scope, budgets=ONE))
     answers = set()
-    for commits in (1, 4, 18, 21, 50):
+    for commits in (1, 21):
         folder = tmp_path / str(commits)
         answers.add(stopped_after(commits, dataset, scope, folder).posterior is not None)
         place = Place(folder, resume=read_manifest(folder))

@@ -244,7 +244,7 @@ def by_grid(known, codes, values, target, observed):
     return mean, math.sqrt(float(weights @ (all_values[:, target] - mean) ** 2))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_answers_are_those_of_sums_and_integrals(seed):
     rng = np.random.default_rng(seed)
     n = 5
