@@ -307,7 +307,7 @@ def test_a_stop_is_heard_soon(sizes, seconds):
     began = clock()
     with Workers(1, lambda: "interrupted" if clock() > began + seconds else None) as workers:
         network = search_fitted(problem, workers, 1, lambda cost: None)
-    assert clock() - began < seconds + 2.0
+    assert clock() - began < seconds + 10.0
     assert network.is_sound()
     assert math.isfinite(network.cost)
 
