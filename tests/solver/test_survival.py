@@ -24,7 +24,7 @@ from h5py import h5f
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patching import in_place_of, kept_on_disk, sized, stopped_by
-from portions import first
+from portions import first, some
 from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spilling
 from test_solve import StopAt
 
@@ -68,6 +68,7 @@ def undisturbed(dataset, tmp_path_factory):
     """The outcome, and how often it writes, of a run that nothing happens to."""
     disk = SharedDisk(tmp_path_factory.mktemp("undisturbed"))
     spilled = []
+    session(tmp_path_factory.mktemp("compiled"), dataset)  # to compile takes time, in which a run commits more
     with disk.watch():
         result = session(disk.root, dataset, observer=lambda e: isinstance(e, LayerEnded) and spilled.append(e.spilled))
     assert result.status == "optimal"
@@ -95,13 +96,13 @@ def assert_only_what_is_named(folder):
 
 
 # at how many calls a run is killed
-few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after):
-    kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, 17), after)
+    kill_at_calls(tmp_path, dataset, undisturbed, some(range(1, undisturbed[1] + 1), 10), after)
 
 
 @pytest.mark.slow
@@ -117,7 +118,7 @@ def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_pa
         assert {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5"} <= seen
         assert any(re.fullmatch(r"bounds-1-1-\d+-0-1\.h5", name) for name in seen)  # those of a piece, in several
         assert outcome(result) == undisturbed[0]
-        kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, 53), False)
+        kill_at_calls(tmp_path, dataset, undisturbed, some(range(1, disk.calls - 9), 6), False)
 
 
 def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
@@ -199,7 +200,7 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options, kills):
     disk.root.mkdir()
     with disk.watch():
         expected = outcome(session(disk.root, make(), **options))
-    calls = range(3, disk.calls - 9, disk.calls // kills)  # two threads may write a little less
+    calls = some(range(3, disk.calls - 9), kills)  # two threads may write a little less
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
 
 
@@ -218,7 +219,7 @@ def test_killed_runs_that_do_all_there_is(thorough, tmp_path, calls):
     with disk.watch():
         expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
     assert probings
-    moments = range(3, disk.calls, disk.calls // 5)
+    moments = some(range(3, disk.calls - 9), 3)
     kill_at_calls(tmp_path, pieces(), (expected, disk.calls), moments, after=False, lower_bound="auto", fixing=True)
 
 
@@ -320,7 +321,7 @@ class Pieces:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", range(1, 30, 4))
+@pytest.mark.parametrize("most", some(range(1, 30), 4))
 def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, sizes, most):
     sizes(PIECE_BYTES=60, STOP_SECONDS=0.0)
     pieces = Pieces(most)
@@ -376,7 +377,7 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
 def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, sizes):
     sizes(PIECE_BYTES=60)
     held = []
-    for call in range(5, 250, 25):
+    for call in some(range(5, 250), 8):
         folder = tmp_path / str(call)
         folder.mkdir()
         disk = SharedDisk(folder)
@@ -401,7 +402,7 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
 @pytest.mark.slow
 def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
     expected, calls = undisturbed
-    for call in range(1, calls, 61):
+    for call in some(range(1, calls), 6):
         root = tmp_path / str(call)
         run, scratch = root / "run", root / "scratch"
         for folder in (root, run, scratch):
@@ -418,7 +419,7 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
 @pytest.mark.slow
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path):
     expected, calls = undisturbed
-    for call in range(1, calls + 1, 61):  # what is half done may be found or not, as after the next call
+    for call in some(range(1, calls + 1), 8):  # what is half done may be found or not, as after the next call
         folder = tmp_path / str(call)
         folder.mkdir()
         disk = SharedDisk(folder)
@@ -454,7 +455,7 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
     never = StopAt(math.inf)
     (tmp_path / "never").mkdir()
     session(tmp_path / "never", dataset, stop=never)
-    for k in range(0, never.polls, 9 + 4 * scratch):
+    for k in some(range(never.polls), 10):
         folder, large = tmp_path / f"{k}", tmp_path / f"{k}-scratch"
         folder.mkdir()
         large.mkdir()
@@ -487,7 +488,7 @@ def polls_before_the_search(dataset):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("polls", first(1, [5, 4, 8]))
+@pytest.mark.parametrize("polls", some([5, 4, 8], 2))
 def test_stopped_again_and_again_the_run_makes_progress(tmp_path, polls):
     dataset = problem(29)
     first = session(tmp_path, dataset, stop=StopAt(polls_before_the_search(dataset), "time_limit"))
@@ -718,39 +719,45 @@ class Scarce:
     """Lets HDF5 fail, as it does without memory, when it opens a file for the k-th time."""
 
     def __init__(self, k, error):
-        self.left, self._error = k, error
+        self.opened, self._fatal, self._error = 0, k, error
 
     def instead_of(self, call):
         def opened(*arguments, **options):
-            self.left -= 1
-            if self.left == 0:
+            self.opened += 1
+            if self.opened == self._fatal:
                 raise self._error
             return call(*arguments, **options)
 
         return opened
 
 
+@contextlib.contextmanager
+def failing_at(k, error):
+    """HDF5 is `Scarce`; which is that."""
+    scarce = Scarce(k, error)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(h5f, "create", scarce.instead_of(h5f.create))
+        patch.setattr(h5f, "open", scarce.instead_of(h5f.open))
+        yield scarce
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "error", first(1, [MemoryError(), OSError("unable to allocate"), RuntimeError("unable to allocate")])
-)
-def test_without_memory_for_hdf5_the_run_stops_and_goes_on_later(dataset, undisturbed, tmp_path, monkeypatch, error):
+@pytest.mark.parametrize("error", [MemoryError(), OSError("unable to allocate"), RuntimeError("unable to allocate")])
+def test_without_memory_for_hdf5_the_run_stops_and_goes_on_later(dataset, undisturbed, tmp_path, error):
     expected, _ = undisturbed
+    (tmp_path / "undisturbed").mkdir()
+    with failing_at(-1, error) as never:
+        session(tmp_path / "undisturbed", dataset)
     ends = []
-    for k in itertools.count(1, 3):
+    for k in some(range(1, 1 + never.opened + 1), 8):
         folder = tmp_path / str(k)
         folder.mkdir()
-        with monkeypatch.context() as patch:
-            scarce = Scarce(k, error)
-            patch.setattr(h5f, "create", scarce.instead_of(h5f.create))
-            patch.setattr(h5f, "open", scarce.instead_of(h5f.open))
+        with failing_at(k, error):
             try:
                 ends.append(session(folder, dataset).status)
             except MemoryError:
                 ends.append("nothing")
         assert_ends_as(folder, dataset, expected)
-        if scarce.left > 0:
-            break
     assert set(ends) == {"nothing", "memory_limit", "optimal"}
     assert ends[-1] == "optimal"
 
