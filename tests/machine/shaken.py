@@ -3,6 +3,7 @@
 python tests/machine/shaken.py FOLDER resamples|campaign|counting|posterior KILLS SEED
 """
 
+import contextlib
 import csv
 import json
 import random
@@ -14,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 WORKERS = 3
-RESAMPLES = 64
-RUNS = 20  # of the campaign
+SOONER = (sys.executable, str(Path(__file__).with_name("sooner.py")))
+RESAMPLES = 16
+RUNS = 6  # of the campaign
 PATIENCE = 600  # seconds until it is taken to hang, on a busy machine
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -55,7 +57,7 @@ class Counted:
     """A network of more variables, whose families take seconds to count."""
 
     def __init__(self, folder):
-        self._data = chained(folder / "data.csv", 22, 1000)
+        self._data = chained(folder / "data.csv", 18, 1000)
 
     def command(self, place):
         """As that of `Resampled`."""
@@ -71,7 +73,7 @@ class Summed:
     """Sums over all networks, whose families take some seconds to count."""
 
     def __init__(self, folder):
-        self._data = chained(folder / "data.csv", 18, 4000)
+        self._data = chained(folder / "data.csv", 15, 4000)
 
     def command(self, place):
         """As that of `Resampled`."""
@@ -107,17 +109,19 @@ class Campaign:
 
 
 class Shaken:
-    """The processes of a cluster and the driver, in a folder; `kills` counts what was killed, by kind."""
+    """The processes of a cluster and the driver, in a folder, for work that takes so many seconds undisturbed; `kills`
+    counts what was killed, by kind."""
 
-    def __init__(self, folder, work, seed):
-        self._folder, self._random = folder, random.Random(seed)
+    def __init__(self, folder, work, seed, seconds):
+        self._folder, self._random, self._pause = folder, random.Random(seed), seconds / 5
         self._file = folder / "scheduler.json"
         self._command = [*work.command(folder / "shaken"), "--cluster", f"scheduler-file:{self._file}"]
         self._processes = {}
         self.kills = {"scheduler": 0, "worker": 0, "driver": 0}
 
     def survive(self, most):
-        """Let the driver come to its end, with so many kills before it; its exit code."""
+        """Let the driver come to its end, with so many kills before it, the first half of them at any time, the others
+        while it works; its exit code."""
         end = time.monotonic() + PATIENCE
         try:
             while time.monotonic() < end:
@@ -125,9 +129,11 @@ class Shaken:
                 code = self._processes["driver"].poll()
                 if code == 0:
                     return code
-                time.sleep(self._random.uniform(0.1, 1.5))
-                if sum(self.kills.values()) < most:
+                done = sum(self.kills.values())
+                if done < most and (done < most // 2 or self._works()):
+                    time.sleep(self._random.uniform(0.1, self._pause))
                     self._kill_one()
+                time.sleep(0.1)
             return None
         finally:
             for process in self._processes.values():
@@ -140,10 +146,20 @@ class Shaken:
             process = self._processes.get(name)
             if process is None or (process.poll() is not None and not (name == "driver" and process.poll() == 0)):
                 errors = (self._folder / f"{name}.txt").open("ab")
+                self._began = time.time()  # the driver is the last of them
                 self._processes[name] = subprocess.Popen(command, stdout=errors, stderr=errors)
                 errors.close()
 
+    def _works(self):
+        """Whether the driver that runs now has told of its work."""
+        with contextlib.suppress(FileNotFoundError):  # folders come and go
+            told = (self._folder / "shaken").rglob("status.json")
+            return any(file.stat().st_mtime > self._began for file in told)
+        return False
+
     def _kill_one(self):
+        if self._processes["driver"].poll() == 0:
+            return
         name = self._random.choices(["scheduler", "worker", "driver"], [1, 6, 3])[0]
         which = f"worker{self._random.randrange(WORKERS)}" if name == "worker" else name
         self._processes[which].kill()
@@ -152,7 +168,7 @@ class Shaken:
         if name == "scheduler":
             self._file.unlink(missing_ok=True)
         if self._random.random() < 0.3:
-            time.sleep(self._random.uniform(0.0, 3.0))
+            time.sleep(self._random.uniform(0.0, self._pause))
 
     def _commands(self):
         part = [sys.executable, "-m"]
@@ -160,16 +176,15 @@ class Shaken:
         worker = ["distributed.cli.dask_worker", *file, "--no-nanny", "--nthreads", "1", "--no-dashboard"]
         found = {"scheduler": [*part, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *file]}
         found |= {f"worker{k}": [*part, *worker, "--death-timeout", "20"] for k in range(WORKERS)}
-        return found | {"driver": [*part, "extbnsl", *self._command]}
+        return found | {"driver": [*SOONER, *self._command]}
 
 
 def shaken(folder, kind, kills, seed):
     """Shake some work, and compare what comes of it with what comes of it undisturbed; how often what was killed."""
-    work = kind(folder)
-    trial = Shaken(folder, work, seed)
-    assert trial.survive(kills) == 0, (folder / "driver.txt").read_text()[-2000:]
-    plain = folder / "plain"
+    work, plain, began = kind(folder), folder / "plain", time.monotonic()
     subprocess.run([sys.executable, "-m", "extbnsl", *work.command(plain)], check=True, timeout=PATIENCE, **QUIET)
+    trial = Shaken(folder, work, seed, time.monotonic() - began)
+    assert trial.survive(kills) == 0, (folder / "driver.txt").read_text()[-2000:]
     assert work.answer(folder / "shaken") == work.answer(plain)
     return trial.kills
 
