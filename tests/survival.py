@@ -55,6 +55,11 @@ def outcome(result):
     return result.status, result.network.parents, result.order, result.cost, result.lower_bound, counters
 
 
+def before(calls, first=1):
+    """The calls of a run, but for the last ones: while a machine is busy, a run may write a little more often."""
+    return range(first, calls - 9)
+
+
 def arrays(folder):
     """The files of arrays and the temporary files below a folder, by their names relative to it."""
     return {path.relative_to(folder).as_posix() for end in ("h5", "tmp") for path in folder.rglob(f"*.{end}")}

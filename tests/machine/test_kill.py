@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from killing import OFTEN, PATIENCE, Trial, debris, often, outcome
 from often import POINTS
+from portions import is_thorough
 
 from extbnsl.cli import main as extbnsl
 from extbnsl.files.names import MANIFEST
@@ -40,7 +41,7 @@ def trial(data, tmp_path_factory):
 
 @pytest.mark.slow
 def test_killed_at_random_times_a_run_ends_as_if_nothing_had_happened(trial):
-    most, kills = 15, 0
+    most, kills = 15 if is_thorough() else 6, 0
     while kills < most:
         kills += trial.survive(most - kills)
     assert kills == most

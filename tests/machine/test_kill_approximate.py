@@ -9,6 +9,7 @@ import time
 
 import pytest
 from killing import OFTEN, PATIENCE, debris, often
+from portions import is_thorough
 from test_kill import write_columns
 
 from extbnsl.data.reading import read_csv
@@ -16,7 +17,7 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.verify.verdict import verify
 
 VARIABLES = 25
-TIME = 8.0  # seconds
+TIME = 5.0  # seconds
 KERNELS = ("--time", "1s", "--threads", "2", "--quiet")
 
 
@@ -65,7 +66,7 @@ def check(run, data, at_most):
 def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, tmp_path):
     run, rng = tmp_path / "r", random.Random(10)
     known = committed(run)
-    for _ in range(8):
+    for _ in range(8 if is_thorough() else 4):
         process = subprocess.Popen(command(data, run), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             _, errors = process.communicate(timeout=rng.uniform(0.5, TIME))

@@ -36,7 +36,7 @@ if __name__ == "__main__":
 # of this machine, in place of what the pages have
 OURS = {"--memory 32GiB --disk 500GB": "--memory 1GiB --disk 1GB", "slurm:20": "slurm:1", "ib0": "lo"}
 OURS |= {"export NUMBA_CACHE_DIR": ": "}
-RESAMPLES = 100
+RESAMPLES = 30
 UNDER_WAY = "PENDING", "RUNNING", "COMPLETING"
 ON_ONE_NODE = ("--nodes=1", "--cpus-per-task=1", "--mem=0")
 

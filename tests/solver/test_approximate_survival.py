@@ -13,7 +13,8 @@ from asking import approximate_network
 from cases import dataset_of, random_dataset, random_families, random_numbers, scores_of
 from disk import Killed
 from patching import rounds_of_search, running_out, sized
-from survival import SharedDisk, arrays
+from portions import some
+from survival import SharedDisk, arrays, before
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, RunDirectoryError
@@ -110,7 +111,7 @@ def assert_ends_well(folder, dataset, methods, whole):
 @pytest.mark.parametrize("after", [False, True])
 def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after):
     whole, calls = undisturbed
-    for call in range(1, calls + 1, 17):
+    for call in some(before(calls), 6):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call, after):
@@ -122,7 +123,7 @@ def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after):
 def test_power_lost_at_any_call(dataset, methods, undisturbed, tmp_path):
     whole, calls = undisturbed
     rng = random.Random(7)
-    for call in range(2, calls + 1, 17):
+    for call in some(before(calls, 2), 6):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call):
@@ -226,7 +227,7 @@ def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path
     with disk.watch():
         whole = session(disk.root, numbers, methods=methods)
     assert disk.calls > 40
-    for call in range(1, disk.calls + 1, 19):
+    for call in some(before(disk.calls), 4):
         killed = SharedDisk(tmp_path / str(call))
         killed.root.mkdir()
         with pytest.raises(Killed), killed.crash_at(call):

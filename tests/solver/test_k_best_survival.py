@@ -10,8 +10,8 @@ from asking import k_best_networks
 from cases import dataset_of, random_dataset, random_families, scores_of
 from disk import Killed
 from patching import COMMIT_ALWAYS, fast_disk, running_out, sized
-from portions import first
-from survival import SharedDisk, arrays
+from portions import first, some
+from survival import SharedDisk, arrays, before
 
 import extbnsl.proof.commits
 from extbnsl.core.claims import OPTIMAL
@@ -106,10 +106,10 @@ def assert_ends_well(folder, dataset, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
     whole, calls = undisturbed
-    for call in range(1, calls + 1, max(1, calls // kills)):
+    for call in some(before(calls), kills):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call, after):
@@ -117,11 +117,11 @@ def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
         assert_ends_well(disk.root, dataset, whole)
 
 
-@pytest.mark.parametrize("losses", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("losses", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, losses):
     whole, calls = undisturbed
     rng = random.Random(losses)
-    for call in range(2, calls + 1, max(1, calls // losses)):
+    for call in some(before(calls, 2), losses):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call):
@@ -211,7 +211,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
     watched = SharedDisk(tmp_path / "whole")
     with watched.watch():
         whole = session(watched.root, scores, scope)
-    for call in range(1, watched.calls, max(1, watched.calls // 2)):
+    for call in some(before(watched.calls), 2):
         disk = SharedDisk(tmp_path / f"killed/{call}")
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call):
@@ -236,9 +236,9 @@ def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
         whole = session(watched.root, dataset, TALLIED, observer=look)
     assert whole.counted > len(whole.networks) == TALLIED.k
     assert whole.share < 1.0
-    calls = range(begun[0] + 1, watched.calls)
+    calls = before(watched.calls, begun[0] + 1)
     assert len(calls) > 20
-    for call in calls[:: max(1, len(calls) // kills)]:
+    for call in some(calls, kills):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call):

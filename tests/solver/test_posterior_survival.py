@@ -86,7 +86,7 @@ def assert_ends_well(folder, dataset, scope, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(6, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, scope, undisturbed, tmp_path, after, kills):
     (whole, calls), killed = undisturbed, 0
     for call in range(1, calls + 1, max(1, calls // kills)):

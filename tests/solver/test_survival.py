@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patching import in_place_of, kept_on_disk, sized, stopped_by
 from portions import first, some
-from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spilling
+from survival import OPTIONS, SharedDisk, arrays, before, outcome, problem, session, spilling
 from test_solve import StopAt
 
 import extbnsl.files.arrays
@@ -102,7 +102,7 @@ few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after):
-    kill_at_calls(tmp_path, dataset, undisturbed, some(range(1, undisturbed[1] + 1), 10), after)
+    kill_at_calls(tmp_path, dataset, undisturbed, some(before(undisturbed[1]), 10), after)
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_pa
         assert {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5"} <= seen
         assert any(re.fullmatch(r"bounds-1-1-\d+-0-1\.h5", name) for name in seen)  # those of a piece, in several
         assert outcome(result) == undisturbed[0]
-        kill_at_calls(tmp_path, dataset, undisturbed, some(range(1, disk.calls - 9), 6), False)
+        kill_at_calls(tmp_path, dataset, undisturbed, some(before(disk.calls), 6), False)
 
 
 def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
@@ -200,7 +200,7 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options, kills):
     disk.root.mkdir()
     with disk.watch():
         expected = outcome(session(disk.root, make(), **options))
-    calls = some(range(3, disk.calls - 9), kills)  # two threads may write a little less
+    calls = some(before(disk.calls, 3), kills)  # two threads may write a little less
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
 
 
@@ -219,7 +219,7 @@ def test_killed_runs_that_do_all_there_is(thorough, tmp_path, calls):
     with disk.watch():
         expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
     assert probings
-    moments = some(range(3, disk.calls - 9), 3)
+    moments = some(before(disk.calls, 3), 3)
     kill_at_calls(tmp_path, pieces(), (expected, disk.calls), moments, after=False, lower_bound="auto", fixing=True)
 
 
@@ -402,7 +402,7 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
 @pytest.mark.slow
 def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
     expected, calls = undisturbed
-    for call in some(range(1, calls), 6):
+    for call in some(before(calls), 6):
         root = tmp_path / str(call)
         run, scratch = root / "run", root / "scratch"
         for folder in (root, run, scratch):
@@ -419,7 +419,7 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
 @pytest.mark.slow
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path):
     expected, calls = undisturbed
-    for call in some(range(1, calls + 1), 8):  # what is half done may be found or not, as after the next call
+    for call in some(before(calls), 8):  # what is half done may be found or not, as after the next call
         folder = tmp_path / str(call)
         folder.mkdir()
         disk = SharedDisk(folder)
