@@ -21,7 +21,7 @@ from flat import compute_scores, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from large import most_memory_of
-from portions import first
+from portions import first, some
 
 import extbnsl.parents.exhaustive.by_level
 import extbnsl.proof.incumbents
@@ -86,7 +86,7 @@ def test_small_data_equal_brute_force(block):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", first(1, range(6)))
 def test_larger_data_equal_dynamic_program(block):
-    for seed in range(5 * block, 5 * block + 5):
+    for seed in some(range(5 * block, 5 * block + 5), 2):
         rng = np.random.default_rng(1000 + seed)
         dataset = random_dataset(rng, 7 + seed % 6, int(rng.integers(20, 300)))
         codes, arities = dataset.codes, dataset.arities
@@ -324,12 +324,13 @@ def test_stopped_at_any_poll(options, sizes):
     total = polls(dataset, **options)
     assert total > 15
     stopped = 0
-    for k in range(total):  # the last polls may come when there is nothing left to do
+    moments = some(range(total), 12)
+    for k in moments:  # the last polls may come when there is nothing left to do
         result = solve(dataset, stop=StopAt(k), threads=1, **options)
         stopped += result.status != "optimal"
         if result.status != "optimal":
             assert_honest(result, dataset, optimum, "interrupted")
-    assert stopped > total // 2
+    assert stopped > len(moments) // 2
 
 
 @pytest.mark.parametrize("seed", range(3))
