@@ -1,4 +1,4 @@
-"""Some hundred cases of the fuzzer, and the fuzzer itself: what it must find, and when it must give up."""
+"""Some dozens of cases of the fuzzer, and the fuzzer itself: what it must find, and when it must give up."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import naive
 import numpy as np
 import pytest
 from asking import k_best_networks, solve
+from portions import is_thorough
 
 from extbnsl.cli.parser import usage_error
 from extbnsl.kbest.scope import Scope
@@ -25,7 +26,7 @@ from fuzz.shrinking import Shrinking
 from fuzz.table import Table
 from fuzz.watchdog import Failure, Watched, run_one
 
-CASES, SEED = 150, 20
+CASES, SEED = 150 if is_thorough() else 60, 20
 
 
 @pytest.fixture

@@ -221,8 +221,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
+def test_killed_while_all_networks_are_counted(dataset, tmp_path):
     for name in ("compiled", "whole"):
         (tmp_path / name).mkdir()
     session(tmp_path / "compiled", dataset, TALLIED)  # to compile takes time, in which a run commits more
@@ -238,7 +237,7 @@ def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
     assert whole.share < 1.0
     calls = before(watched.calls, begun[0] + 1)
     assert len(calls) > 20
-    for call in some(calls, kills):
+    for call in some(calls, 3):
         disk = SharedDisk(tmp_path / str(call))
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call):

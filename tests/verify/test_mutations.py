@@ -8,6 +8,7 @@ import random
 import pytest
 from forge.random_edits import mutate, places
 from forging import KINDS, believed, claimed, dearer_networks, true_document
+from portions import some
 
 from extbnsl.verify.certificate import floor_units
 
@@ -66,6 +67,6 @@ def test_some_random_forgeries():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 2250, 250))
+@pytest.mark.parametrize("first", some(range(1000, 2250, 250), 2))
 def test_many_random_forgeries(first):
     assert 0 < assert_nothing_false_is_believed(range(first, first + 250)) < 125
