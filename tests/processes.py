@@ -1,4 +1,4 @@
-"""Processes of this machine: whether one runs, and which ones it has begun."""
+"""Processes of this machine: whether one runs, which ones it has begun, and which have a word."""
 
 import contextlib
 
@@ -21,3 +21,9 @@ def children(process):
             with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
                 found[child.pid] = child.cmdline()
     return found
+
+
+def with_word(part):
+    """The numbers of all processes that have a word in their command lines which this is part of."""
+    found = psutil.process_iter(["cmdline"])
+    return [process.pid for process in found if any(part in word for word in process.info["cmdline"] or ())]

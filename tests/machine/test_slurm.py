@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pages import ROOT, blocks
+from processes import with_word
 
 from extbnsl.results.reading import read_result
 
@@ -178,3 +179,4 @@ def test_a_scheduler_and_its_workers_in_one_job(site, study):
     until(lambda: site("squeue", "--noheader") == "")
     assert answer("study.run")[0]["status"] == "optimal"
     assert told_of("study.run")["tasks"] > 0
+    until(lambda: not with_word(f"scheduler-{job}.json"))  # neither the scheduler nor a worker is left
