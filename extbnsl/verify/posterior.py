@@ -2,7 +2,7 @@
 its own; what takes more than that has, or a sample of networks says, is left as it is, and told."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -38,6 +38,9 @@ from extbnsl.verify.sums import ORDER, UNIFORM, Summed, cost_table, summed
 
 FromZero = Annotated[Annotated[float, lambda value: value >= 0], "a number from 0 on"]
 T = TypeVar("T")
+SUMMING = {"networks": (UNIFORM,), "orders": (ORDER,), "layers": (UNIFORM, ORDER)}  # ways to sum, and their priors
+DRAWING = "draws"  # the way to estimate
+Count = Annotated[Any, whole_from(0), "a whole number"]
 ROUNDED = 1e-7  # what a probability may be off, and a logarithm relatively, for rounding
 
 
@@ -67,17 +70,30 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Feature:
+    """What share of the networks that were drawn is said to have something."""
+
+    name: Word
+    share: Share
+    standard_error: FromZero
+
+
+@dataclass(frozen=True)
 class ClaimedPosterior:
     """What a result says of all networks."""
 
     prior: Word
+    method: Word
     within: Share
     reached: Truth
     log_weight: Annotated[tuple[Number, Number], "two numbers"]
     ignored: FromZero
-    sampled: Annotated[Any, whole_from(0), "a whole number"]
+    rounding: FromZero
+    families: Annotated[Positive, "a number above 0"]
+    sampled: Count
     arcs: Mapping[tuple[int, int], Pair]
     network: Chance | None
+    features: tuple[Feature, ...]
 
     @property
     def width(self) -> float:
@@ -99,7 +115,7 @@ class ClaimedEstimate:
 
     log_weight: Number
     standard_error: FromZero
-    draws: Positive
+    draws: Annotated[Positive, "a number above 0"]
     effective: FromZero
     ignored_orders: Share
 
@@ -149,10 +165,14 @@ def read_posterior(document: Mapping[str, Any], names: tuple[str, ...]) -> Claim
     own = value_of(document, "posterior", Thing)
     arcs = {arc: Pair(*pair) for arc, pair in _read_arcs(value_of(own, "arcs", Things), names, Chance).items()}
     network = None if own.get("network") is None else read_fields(Chance, own["network"])
-    found = read_fields(ClaimedPosterior, own, arcs=arcs, network=network)
+    found = read_fields(ClaimedPosterior, own, arcs=arcs, network=network, features=_read_features(own))
     if found.prior not in (UNIFORM, ORDER):
         raise InputError(f"The 'prior' of the result is {found.prior!r}, which is none: give the result.json of a run.")
     return found
+
+
+def _read_features(own: Mapping[str, Any]) -> tuple[Feature, ...]:
+    return tuple(read_fields(Feature, one) for one in value_of(own, "features", Things))
 
 
 def _check_estimate(own: Mapping[str, Any], claim: ClaimedResult) -> PosteriorCheck:
@@ -161,12 +181,13 @@ def _check_estimate(own: Mapping[str, Any], claim: ClaimedResult) -> PosteriorCh
     _read_arcs(value_of(own, "arcs", Things), claim.variables, Estimated)
     if own.get("network") is not None:
         read_fields(Estimated, own["network"])
-    findings = list[str]()
+    method, sampled = value_of(own, "method", Word), value_of(own, "sampled", Count)
+    findings = list(_method_findings(method, (DRAWING,), _read_features(own), sampled))
     if claim.status == OPTIMAL or value_of(own, "reached", Truth):
         findings.append("Probabilities are estimates, but are said to be within what was asked for.")
     if told.effective > told.draws * (1.0 + ROUNDED):
         findings.append(f"{told.draws:,} draws are said to be worth {told.effective!r}.")
-    left = (Unchecked(DRAWN),) if value_of(own, "sampled", Annotated[Any, whole_from(0), "a whole number"]) else ()
+    left = (Unchecked(DRAWN),) if sampled else ()
     return PosteriorCheck(tuple(findings), (Unchecked(PROBABILITIES, "they are estimates"), *left))
 
 
@@ -185,18 +206,30 @@ def _read_arcs(rows: list[Any], names: tuple[str, ...], kind: type[T]) -> dict[t
     return arcs
 
 
+def _method_findings(method: str, ways: Iterable[str], features: Sequence[Feature], sampled: int) -> Iterator[str]:
+    """Sentences about a way to come to probabilities that is none of these, and about features of no networks."""
+    if method not in ways:
+        yield f"Probabilities like these are said to be had by {method!r}."
+    if features and not sampled:
+        yield "There are features of networks that were drawn, but none is said to have been."
+
+
 def _form_findings(told: ClaimedPosterior, claim: ClaimedResult) -> Iterator[str]:
     """Sentences about what does not go together in what is said."""
+    ways = [way for way, priors in SUMMING.items() if told.prior in priors]
+    yield from _method_findings(told.method, ways, told.features, told.sampled)
     low, high = told.log_weight
-    if not abs(high - low - math.log1p(told.ignored)) <= ROUNDED * max(1.0, abs(low)):
+    if not low <= high or not abs(high - low - math.log1p(told.ignored)) <= ROUNDED * max(1.0, abs(low)):
         yield f"The log weight is said to lie between {low!r} and {high!r}, but {told.ignored!r} is ignored."
     if told.reached != (told.width <= told.within):
         negation = "" if told.reached else "not "
         yield f"Intervals of {told.width!r} are said {negation}to be within {told.within!r}."
     if claim.status == OPTIMAL and not told.reached:
         yield "The status is 'optimal', but intervals are wider than was asked for."
+    if told.network is None and told.prior == UNIFORM:
+        yield "The probability of the network is not said."
     own = [chance for pair in told.arcs.values() for chance in (pair.arc, pair.either)]
-    if not all(chance.is_within(told.width) for chance in own):
+    if not all(chance.is_within(told.width) for chance in (*own, *filter(None, [told.network]))):
         yield f"A probability, or its interval, does not go with {told.ignored!r} ignored."
 
 
@@ -215,6 +248,8 @@ def _sum_findings(told: ClaimedPosterior, claim: ClaimedResult, found: Summed) -
             yield f"The arc {names} has the probability {own!r}, which is not within what the result says."
         elif not pair.either.holds(either):
             yield f"The arc {names}, or back, has the probability {either!r}, which is not within what the result says."
+    if told.families > (most := np.count_nonzero(found.families)):
+        yield f"{told.families:,} families are said to have been summed, but there are {most:,}."
     if told.network is not None:
         orders = 1 if told.prior == UNIFORM else _orders_of(claim)
         own = math.exp(math.log(orders) - claim.cost - found.log_weight)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from extbnsl.core.claims import ALIASES
+from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.verify.document import Asked, ClaimedResult, Networks, Share, Thing, Word, read_asked, value_of
 
@@ -35,6 +36,7 @@ RESAMPLES = "what the resamples say, how often they have each arc"
 PROBABILITIES = "the sum over all networks, and how likely arcs are"
 DRAWN = "that networks were drawn from all, and what share of them has a feature"
 # Of a list of networks:
+LISTED = "that the networks of the list are as it says, with their tables, and that there are no others"
 MISSING = "that no network that is not listed costs less than the last one"
 COUNT = "how many networks there are"
 SHARES = "shares of networks, classes and arcs, which tell of networks that are not listed"
@@ -99,6 +101,8 @@ def question_of(
     if "bootstrap" in document:
         bootstrap = value_of(document, "bootstrap", Thing)
         resamples = value_of(bootstrap, "resamples", Annotated[Networks, "a number of resamples"])
+    if "count" not in document and "arc_shares" in document:
+        raise InputError("The result has no 'count', but 'arc_shares': give the whole result.json of a run.")
     asked = read_asked(document) if "count" in document else None
     prior = within = None
     if "posterior" in document:

@@ -16,6 +16,7 @@ from extbnsl.data import Data
 from extbnsl.files.atomic import open_regular
 from extbnsl.files.names import ARCS, RANKED
 from extbnsl.formats.spelling import as_text
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import Summary, TopNetwork, read_claims, read_summary
 from extbnsl.verify.listed import FIRST, Listed, first_of
@@ -29,6 +30,7 @@ ARCS_HEAD = [
     *("found_of_all_at_least", "found_of_all_at_most"),
 ]
 LONGEST = 1 << 28  # characters of a field: all arcs of a network are in one
+LOOKED_AT = 1 << 8  # networks between two looks at the stop signal
 EXACT = 1e-9  # what a share may be off, relatively, and a sum of shares
 
 
@@ -38,11 +40,12 @@ class ListCheck:
 
     findings: tuple[str, ...]  # a sentence for each claim that does not hold
     summary: Summary | None = None  # what is claimed of the networks together, if that can be read
-    listed: Listed | None = None  # the networks
+    listed: Listed | None = None  # the networks, None if they were not all looked at
+    why: str = ""  # why not, if nothing was found that does not hold
 
 
 def verify_networks(
-    head: Mapping[str, Any], networks: Iterable[Mapping[str, Any]], problem: Data | LocalScores
+    head: Mapping[str, Any], networks: Iterable[Mapping[str, Any]], problem: Data | LocalScores, workers: Workers
 ) -> ListCheck:
     """Check the networks of a result of which `verify` finds that all else holds.
 
@@ -61,7 +64,10 @@ def verify_networks(
     except InputError as error:
         return ListCheck((str(error),))
     listed = Listed(claim, problem)
-    alone = first_of(itertools.chain.from_iterable(map(listed.add, networks)), "networks")
+    try:
+        alone = first_of(itertools.chain.from_iterable(map(listed.add, until_a_stop(networks, workers))), "networks")
+    except Stopped as stop:
+        return ListCheck((), summary, why=str(stop))
     if alone or not listed.costs:
         return ListCheck((*alone, *_number_findings(listed, summary)), summary)
     findings = (
@@ -71,6 +77,14 @@ def verify_networks(
         *first_of(_arc_findings(listed, summary), "arcs"),
     )
     return ListCheck(findings, summary, listed)
+
+
+def until_a_stop(networks: Iterable[Mapping[str, Any]], workers: Workers) -> Iterator[Mapping[str, Any]]:
+    """The networks; raises Stopped among them when it is time to stop."""
+    for number, network in enumerate(networks):
+        if number % LOOKED_AT == 0:
+            workers.check()
+        yield network
 
 
 def _same_share(claimed: float, true: float) -> bool:

@@ -27,8 +27,19 @@ from extbnsl.verify.families import SOLVER_ERROR, FamilySource
 from extbnsl.verify.others import Others, check_others
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.posterior import PosteriorCheck, check_posterior
-from extbnsl.verify.question import BOUND, DATA, OPTIMALITY, ORDER, RESAMPLES, Question, Unchecked, question_of, unmet
-from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
+from extbnsl.verify.question import (
+    BOUND,
+    DATA,
+    LISTED,
+    OPTIMALITY,
+    ORDER,
+    RESAMPLES,
+    Question,
+    Unchecked,
+    question_of,
+    unmet,
+)
+from extbnsl.verify.ranked import ListCheck, table_findings, until_a_stop, verify_networks
 from extbnsl.verify.recount import Optimality, check_component, count_below, family_source
 from extbnsl.verify.rescoring import family_costs, least_cost
 from extbnsl.verify.steps import NO_CUTS
@@ -84,27 +95,37 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
     stated = Statement(question, (*unmet(question, given.demanded, of_data), *verdict.findings), verdict.cost)
     if stated.findings:
         return stated
-    if question.asked is not None:
-        listed = verify_networks(document, given.networks(), problem)
-        stated = replace(stated, findings=listed.findings, listed=listed)
-        if stated.holds and given.folder is not None:
-            tables = table_findings(given.folder, document, given.networks(), claim.variables)
-            stated = replace(stated, findings=tuple(tables))
     if claim.order_optimal and stated.holds:
         order = verify_order(claim, problem, workers, observer)
         stated = replace(stated, findings=order.findings, order=order)
     if stated.holds:
         optimality = verify_optimality(document, problem, workers, observer)
         stated = replace(stated, optimality=optimality, findings=() if optimality is None else optimality.findings)
+    if stated.holds and question.asked is not None:
+        listed = _check_list(given, claim, workers)
+        stated = replace(stated, findings=listed.findings, listed=listed)
     if stated.holds and claim.status != OPTIMAL:
         stated = replace(stated, bounded=_is_bounded(claim, problem, workers))
-    if stated.holds and stated.listed is not None:
+    if stated.holds and stated.listed is not None and not stated.listed.why:
         others = check_others(stated.listed, document, workers, observer)  # last, as it may take all the time there is
         stated = replace(stated, others=others, findings=others.findings)
     if stated.holds and "posterior" in document:
         posterior = check_posterior(document, claim, problem, workers, observer)
         stated = replace(stated, posterior=posterior, findings=posterior.findings)
     return replace(stated, unchecked=tuple(_unchecked(stated))) if stated.holds else stated
+
+
+def _check_list(given: Given, claim: ClaimedResult, workers: Workers) -> ListCheck:
+    """Check the networks of a list, and the tables that tell them."""
+    document = given.document
+    listed = verify_networks(document, given.networks(), given.problem, workers)
+    if listed.findings or listed.why or given.folder is None:
+        return listed
+    try:
+        networks = until_a_stop(given.networks(), workers)
+        return replace(listed, findings=tuple(table_findings(given.folder, document, networks, claim.variables)))
+    except Stopped as stop:
+        return replace(listed, why=str(stop))
 
 
 def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Workers) -> bool:
@@ -129,6 +150,8 @@ def _unchecked(stated: Statement) -> Iterable[Unchecked]:
         yield Unchecked(ORDER, stated.order.why)
     if claim.status != OPTIMAL and not stated.bounded:
         yield Unchecked(BOUND)
+    if stated.listed is not None and stated.listed.why:
+        yield Unchecked(LISTED, stated.listed.why)
     if stated.others is not None:
         yield from stated.others.unchecked
     if stated.posterior is not None:

@@ -178,7 +178,7 @@ def _recomputed(stated: Statement, source: str) -> Iterator[str]:
         yield "the lower bound: no network costs less, since no variable does, even if all others explain it"
     if stated.posterior is not None and stated.posterior.checked:
         yield "the sum over all networks, each family scored again, and how likely arcs are"
-    if stated.listed is None or stated.listed.summary is None:
+    if stated.listed is None or stated.listed.summary is None or stated.listed.why:
         return
     summary, number = stated.listed.summary, stated.listed.summary.count.listed
     several = "its only network is" if number == 1 else f"its {number:,} networks are distinct,"

@@ -196,6 +196,18 @@ def test_a_certificate_without_time_is_not_checked(capsys, provable):
     assert "that no network costs less: the time was over; give a longer --time-limit" in out
 
 
+def test_a_list_without_time_is_not_checked(capsys, provable):
+    """What is left of the time after the proof is for the list, and its end is heard there."""
+    run(capsys, "kbest", "easy.csv", "-k", "9", "--run-dir", "k", "--quiet")
+    code, out, _ = run(capsys, "verify", "k", "easy.csv", "--time-limit", "0.000001")
+    assert code == 11
+    assert "that the networks of the list are as it says" in out
+    document = json.loads(Path("k/result.json").read_text())
+    del document["count"]
+    Path("k/result.json").write_text(json.dumps(document))
+    assert "no 'count'" in fails(capsys, "verify", "k", "easy.csv", code=30)
+
+
 def test_a_result_without_a_certificate_says_so(capsys, provable):
     code, out = verified(capsys, provable | {"certificate": None})
     assert code == 11

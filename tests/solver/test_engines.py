@@ -192,6 +192,8 @@ def test_estimates_claim_no_proof(dataset, sizes):
     assert [one.why for one in checked().unchecked] == ["they are estimates", ""]
     assert checked(OPTIMAL).findings
     assert checked(reached=True).findings
+    assert checked(method="layers").findings
+    assert checked(sampled=0, features=[{"name": "x", "share": 0.99, "standard_error": 0.0}]).findings
     assert checked(estimate={**own["estimate"], "effective": 1e9}).findings
     for wrong in ({"estimate": {}}, {"arcs": [{"from": "v0", "to": "v1"}]}, {"network": {"probability": 2.0}}):
         with pytest.raises(InputError):

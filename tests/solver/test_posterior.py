@@ -243,8 +243,18 @@ def test_a_forged_posterior_is_found():
         {"arcs": [{**first, **wrong}, *own["arcs"][1:]]},
         {"arcs": own["arcs"][1:]},
         {"network": {"probability": 0.5, "at_least": 0.5, "at_most": 0.5}},
+        {"network": {**own["network"], "probability": 0.9}},
+        {"network": {"probability": 0.9, "at_least": 0.0, "at_most": 1.0}},
+        {"network": None},
+        {"method": "draws"},
+        {"method": "orders"},
+        {"families": 100},
+        {"sampled": 0, "features": [{"name": "x", "share": 0.99, "standard_error": 0.0}]},
         {"reached": False},
         {"prior": "order"},
         {"within": 0.0},
     ):
         assert findings(**changes), changes
+    for wrong in ({"rounding": -1.0}, {"rounding": None}, {"families": "x"}, {"features": ["x"]}, {"features": None}):
+        with pytest.raises(InputError):
+            findings(**wrong)

@@ -70,8 +70,8 @@ def written_to(folder, document):
 
 def checked(document, problem, stop=lambda: None):
     """What becomes of the list, as it is read from a file, and if that holds, of what is said of other networks."""
-    with TemporaryDirectory() as folder:
-        found = verify_networks(document, read_networks(written_to(Path(folder), document)), problem)
+    with TemporaryDirectory() as folder, Workers(1) as workers:
+        found = verify_networks(document, read_networks(written_to(Path(folder), document)), problem, workers)
     if found.findings:
         return found
     with Workers(1, stop) as workers:
@@ -598,3 +598,16 @@ def test_the_command_tells_of_the_networks(here, sizes, capsys):
     assert "Network 8 has the rank" in out
     assert out.endswith("r.json does not hold.\n")
     assert verified(document | {"networks": None})[0] == 30
+
+
+def test_a_list_for_which_there_is_no_time_is_left_as_it_is(tmp_path):
+    """It is neither believed nor refuted; whatever was wrong is found by who has the time."""
+    document, problem = a_document(4), a_problem(4)
+    document["networks"][-1]["cost"] -= 1.0
+    polls = itertools.count()
+    with Workers(1, lambda: "time_limit" if next(polls) else None) as workers:
+        workers.check()
+        networks = read_networks(written_to(tmp_path, document))
+        found = verify_networks(document, networks, problem, workers)
+    assert (found.findings, found.listed, found.why) == ((), None, "time_limit")
+    assert findings_of(document, problem)
