@@ -11,6 +11,7 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +28,9 @@ from extbnsl.data.missing import mark_missing
 from extbnsl.data.treatment import Slicing, Treatment, check_there
 
 Made = TypeVar("Made", Dataset, Numbers, Mixed)
-SAME = 1e-6  # of a step: times so near are the same, since floats are rounded
+SAME = 1e-6  # of a step: times so near are the same, as those of whoever rounds them
+ROUNDED = 4.0  # times what lies between a float and the next: what differences of floats may be off
+_NANOSECONDS = re.compile(r"\.\d{6}(\d{1,3})")  # behind the microseconds
 _LAGGED = re.compile(r"\[t-\d+\]$")
 _CLOCK = r"(?:[T ]\s?(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(?:\.?\d*)\s?(?P<zone>Z|[-+]\d{2}:?\d{2})?)?"
 _DATES = (
@@ -44,7 +47,7 @@ class Series:
     """The records of a series.
 
     slicing: what rows are wanted.
-    times (N,) float64: when each was taken; they ascend within a unit.
+    times (N,) float64: when each was taken, after the first one of those that are written; they ascend within a unit.
     units (N,) int64: whose each is, by number.
     names: of the units.
     step: between a time and the next one.
@@ -112,7 +115,8 @@ class Series:
         order = np.argsort(self.units[kept], kind="stable")
         units, times = self.units[kept][order], self.times[kept][order]
         begins = np.append(True, units[1:] != units[:-1])
-        follows = np.append(False, np.abs(np.diff(times) - self.step) <= SAME * self.step) & ~begins
+        near = max(SAME * self.step, _rounding(self.times))
+        follows = np.append(False, np.abs(np.diff(times) - self.step) <= near) & ~begins
         return order, units, _since(~follows), _since(begins)
 
     def _too_short(self, source: str, units: NDArray[np.int64], before: NDArray[np.int64]) -> InputError:
@@ -207,20 +211,44 @@ def _series(column: Column, units: NDArray[np.int64], names: tuple[str, ...], wa
     assert wanted.slicing is not None, "a series is wanted"
     marked = mark_missing(column, wanted.markers_in(column.name))
     _check_there(marked, "time-column", source)
-    own = ordered(replace(marked, levels=False))
-    if own.numbers is None:
-        own = ordered(undressed(own, wanted.writing)[0])
-    numbers = numbers_of(own.values) if own.numbers is None else own.numbers
-    unit = ""
-    if numbers is None:
-        numbers, unit = _of_dates(own, source)
-    times = numbers[own.codes]
+    own, unit = replace(marked, levels=False), ""
+    times = _of_numbers(own)
+    if times is None:
+        own = ordered(undressed(ordered(own), wanted.writing)[0])
+        times = _of_numbers(own)
+    if times is None:
+        times, unit = _of_dates(own, source)
     order = np.argsort(units, kind="stable")
     steps = np.diff(times[order])[units[order][1:] == units[order][:-1]]
     if steps.size and not steps.min() > 0.0:
         raise _not_ascending(own, times, units, names, wanted.slicing, source)
     step = float(steps.min()) if steps.size else 1.0
+    if not _rounding(times) < step / 4.0:
+        what = (
+            f"{source}: the times of column '{column.name}' are too large for their steps to be told apart as numbers"
+        )
+        raise InputError(what, option="time-column", names=[column.name], advice=("take the first one from all",))
     return Series(wanted.slicing, times, units, names, step, _step_told(step, unit))
+
+
+def _rounding(times: NDArray[np.float64]) -> float:
+    """What a difference of these may be off."""
+    return ROUNDED * float(np.spacing(np.abs(times).max()))
+
+
+def _of_numbers(column: Column) -> NDArray[np.float64] | None:
+    """The times of all records that a column of numbers has; None if a value is none. Numbers that are written are
+    exact, however many digits they have, and count from the least of them."""
+    if column.numbers is not None:
+        return column.numbers[column.codes]
+    used = np.unique(column.codes)
+    texts = [column.values[code] for code in used.tolist()]
+    if numbers_of(texts) is None:
+        return None
+    exact = list(map(Fraction, texts))
+    least, times = min(exact), np.zeros(len(column.values))
+    times[used] = [float(one - least) for one in exact]
+    return times[column.codes]
 
 
 def _not_ascending(
@@ -251,7 +279,8 @@ def _not_ascending(
 
 
 def _of_dates(column: Column, source: str) -> tuple[NDArray[np.float64], str]:
-    """The times that the values of a column write as dates, in months or in seconds, and which of these."""
+    """The times of all records that a column of dates has, in months, or in seconds from the least of them, and which
+    of these."""
     moments = [_moment(text) for text in column.values]
     if None in moments:
         wrong = [
@@ -264,13 +293,21 @@ def _of_dates(column: Column, source: str) -> tuple[NDArray[np.float64], str]:
         advice = (f"write dates as {WRITTEN}",)
         raise InputError(what, option="time-column", names=[column.name], value=text, row=row, advice=advice)
     known = [moment for moment in moments if moment is not None]
-    clocks = {moment.timetz() for moment in known}
+    behind = list(map(_behind, column.values))
+    clocks = {(moment.timetz(), more) for moment, more in zip(known, behind, strict=True)}
     last = all(moment.day == calendar.monthrange(moment.year, moment.month)[1] for moment in known)
     if len(clocks) == 1 and (last or len({moment.day for moment in known}) == 1):
-        return np.array([12.0 * moment.year + moment.month for moment in known]), "month"
-    first = datetime.datetime(1, 1, 1)
-    seconds = [(moment.replace(tzinfo=None) - (moment.utcoffset() or datetime.timedelta()) - first) for moment in known]
-    return np.array([one.total_seconds() for one in seconds]), "second"
+        return np.array([12.0 * moment.year + moment.month for moment in known])[column.codes], "month"
+    microsecond, first = datetime.timedelta(microseconds=1), min(known)
+    exact = [(moment - first) // microsecond * 1000 + more for moment, more in zip(known, behind, strict=True)]
+    least = min(exact)
+    return np.array([(one - least) / 1e9 for one in exact])[column.codes], "second"
+
+
+def _behind(text: str) -> int:
+    """The nanoseconds of a moment, behind its microseconds."""
+    found = _NANOSECONDS.search(text)
+    return 0 if found is None else int(found[1].ljust(3, "0"))
 
 
 def _moment(text: str) -> datetime.datetime | None:

@@ -153,6 +153,28 @@ def test_times_of_frames():
         from_dataframe({"t": days, "a": list("xyxxy")})
 
 
+@pytest.mark.parametrize("step", ["1ns", "700ns", "1us", "1ms", "10ms", "20ms", "100ms", "333ms", "7s"])
+def test_short_steps_are_as_good_as_long_ones(step):
+    """Floats of seconds since long ago, or of nanoseconds, have no room for them."""
+    times = pandas.Series(pandas.date_range("2024-01-01", periods=50, freq=step)).drop(index=20)
+    for own in (times, times.astype("datetime64[ns]").astype("int64").astype(str)):
+        data = from_dataframe({"t": own, "a": ["x", "y", "y"] * 16 + ["x"]}, time_column="t")
+        assert (data.records, data.slices.left_out) == (47, 1)
+
+
+def test_large_numbers_are_times_as_they_are_written():
+    for times in (
+        [10**17 + i for i in range(5)],
+        ["1e17", *(str(10**17 + i) for i in range(1, 5))],
+        [f"{1700000000 + i / 1000:.3f}" for i in range(5)],
+        [1700000000 + i / 1000 for i in range(5)],
+    ):
+        data = from_dataframe({"t": times, "a": list("xyxxy")}, time_column="t")
+        assert (data.records, data.slices.left_out) == (4, 0)
+    with pytest.raises(InputError, match=r"too large for their steps.*take the first one from all"):
+        from_dataframe({"t": [0, *(10**17 + 64 * i for i in range(4))], "a": list("xyxxy")}, time_column="t")
+
+
 def test_numbers_with_a_decimal_comma_are_times(tmp_path):
     (tmp_path / "d.csv").write_text("t;a\n0,5;x\n1,0;y\n1,5;x\n2,0;x\n")
     assert extbnsl.read_csv(tmp_path / "d.csv", time_column="t").slices.step == "0.5"
