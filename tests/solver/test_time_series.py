@@ -190,6 +190,14 @@ def test_constant_columns_of_the_past_are_no_parents_of_a_solve_and_are_told_by_
     assert all(not own for one in listed.networks for own in one.network.parents[2:])
 
 
+@pytest.mark.parametrize("score", ["mdl", "aic", "bdeu", "k2", "fnml", "qnml"])
+def test_where_columns_vary_in_the_past_alone_there_is_an_answer(score):
+    """As in resamples that lack a rare state in the present."""
+    data = from_dataframe({"t": range(4), "a": list("xyyy")}, time_column="t")
+    found = asking.solve(data, Claim(score))
+    assert (found.status, found.cost) == ("optimal", pytest.approx(optimum(data, score)))
+
+
 def test_an_order_names_the_present_alone():
     data = random_series(3, 3, 1)
     best = min(extbnsl.order(data, [f"v{j}" for j in order]).cost for order in itertools.permutations(range(3)))

@@ -162,6 +162,8 @@ class _Counting:
 
     def enumerated(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families that are wanted, or those until the enumeration is stopped."""
+        if not self.groups:  # nobody takes parents, as where only columns of the past vary
+            return replace(found, complete_to=0, done=True)
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
             own = self.source.for_group(problem, group)
