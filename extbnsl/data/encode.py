@@ -335,9 +335,11 @@ def of_constant(names: Sequence[str]) -> list[Remark]:
     """The remark on columns of one state, if there are any."""
     if not names:
         return []
-    are, get = ("is", "gets") if len(names) == 1 else ("are", "get")
-    what = f"{columns_told(names)} {are} constant (the same value in every record) and {get} no arcs"
-    return [Remark(tuple(names), (what,), ())]
+    are, it = ("is", "it") if len(names) == 1 else ("are", "them")
+    constant = f"{columns_told(names)} {are} constant (the same value in every record)"
+    what = f"{constant}: no arc at {it} makes a network better"
+    advice = (f"leave {it} out", dropped(names), " where networks are listed or summed, of which there are only more")
+    return [Remark(tuple(names), (what,), advice)]
 
 
 def of_unseen(columns: Sequence[Column], wanted: Treatment) -> list[Remark]:

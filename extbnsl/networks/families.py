@@ -151,7 +151,7 @@ def reasons(network: Network, claim: Claim, figures: FamilyFigures, x: int, y: i
             without, with_it = once(child, own), once(child, tuple(sorted((*own, parent))))
             why = barred.removal(parent, child) if present else barred.addition(parent, child)
             if with_it is not None and math.isinf(with_it.cost):
-                with_it, why = None, SINGULAR
+                with_it, why = None, why or SINGULAR  # what bars it may be why it has no cost
             names = network.names[parent], network.names[child]
             found.append(Reason(*names, present, *_differences(without, with_it), why))
     return found

@@ -36,7 +36,10 @@ class PosteriorScope(Options):
     ] = UNIFORM
     within: Annotated[
         float,
-        Option("how wide the proved interval of a probability may be, from 0 (all there is is summed) to 1", "EPS"),
+        Option(
+            "how wide the proved interval of a probability may be, from 0 (all there is is summed) to below 1",
+            "EPS",
+        ),
     ] = 1e-3
     sample: Annotated[
         int, Option("draw S networks from the posterior, exactly: samples.jsonl", "S", most=MOST_SAMPLES)
