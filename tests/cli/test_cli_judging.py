@@ -234,3 +234,11 @@ def test_the_same_from_python(solved_run):
         result.why("x")
     with pytest.raises(InputError, match="which the network lacks"):
         extbnsl.cost({"a": ["b"]}, table)
+
+
+def test_an_arc_that_its_kind_bars_is_told_as_barred_and_not_as_singular():
+    rng = np.random.default_rng(0)
+    states, numbers = rng.choice(["x", "y"], 60), rng.normal(size=60)
+    result = extbnsl.learn(pandas.DataFrame({"a": states, "b": numbers + (states == "x")}), score="cg-bic", threads=1)
+    (barred,) = (one for one in result.why("a", "b") if one.parent == "b")
+    assert barred.barred == "'b' is in a later tier than 'a'"
