@@ -28,7 +28,7 @@ from extbnsl.data.table import LONGEST_FIELD, TEXT_BYTES
 from extbnsl.data.text import BLOCK, Reading, text_blocks
 from extbnsl.kernels.varsets import gathered as varsets_of
 from extbnsl.kernels.varsets import sizes, words
-from extbnsl.scores.local import GIVEN, LocalScores, local_scores, repeated
+from extbnsl.scores.local import GIVEN, LARGEST_COST, LocalScores, local_scores, repeated
 
 CHUNK = 1 << 13  # families split into words at a time, so that the words stay in cache
 CHUNK_CHARACTERS = 1 << 19  # of them, or one line
@@ -328,15 +328,15 @@ def _parse(
 
 
 def _numbers(fields: list[str]) -> NDArray[np.float64]:
-    """The numbers that some words are; raises ValueError if one is none, or not finite."""
+    """The numbers that some words are; raises ValueError if one is none, or beyond LARGEST_COST."""
     if max(map(len, fields)) > LONGEST_FIELD:
         raise ValueError("a number that nobody means")
     text = "".join(fields)
     if not text.isascii() or "_" in text:
         raise ValueError("only Python reads this as a number")
     numbers = np.array([float(field) for field in fields])
-    if not np.isfinite(numbers).all():
-        raise ValueError("not finite")
+    if not (np.abs(numbers) <= LARGEST_COST).all():
+        raise ValueError("not finite, or too large")
     return numbers
 
 
@@ -351,6 +351,8 @@ def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:
         return f"the score {_shown(fields[0])} is not a number"
     if not np.isfinite(float(fields[0])):
         return f"the score {fields[0]} is not finite"
+    if abs(float(fields[0])) > LARGEST_COST:
+        return f"the score {_shown(fields[0])} is beyond {LARGEST_COST:g} nats"
     parents = fields[parents_at:]
     if parents_at == 2 and (len(fields) < 2 or fields[1] != str(len(parents))):
         said = _shown(fields[1]) if len(fields) > 1 else "nothing"

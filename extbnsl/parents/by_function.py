@@ -7,7 +7,6 @@ stay that cost less than all of their subsets: whatever a network has in place o
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from extbnsl.parents.charged import most_saved
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import Families
 from extbnsl.parents.pruning import undominated, with_rounding
-from extbnsl.scores.local import GIVEN, LocalScores, in_order, local_scores
+from extbnsl.scores.local import GIVEN, LocalScores, given_cost, in_order, local_scores
 
 STAGE = "scores"
 KEPT = 1 << 12  # families of a child that wait until the dominated ones are dropped
@@ -100,21 +99,18 @@ def _joined(before: Families, part: Sequence[tuple[int, ...]], costs: Sequence[f
 def _cost(function: ScoreFunction, child: str, parents: tuple[str, ...]) -> float:
     """What the function says that a family costs."""
     try:
-        value: Any = function(child, parents)
+        value = function(child, parents)
     except Exception as error:
         raise InputError(
             f"score: the function raised {type(error).__name__} for {_told(child, parents)}: {error}"
         ) from error
     try:
-        cost = float(value)
-    except (TypeError, ValueError):
-        cost = math.nan
-    if math.isnan(cost) or cost == -math.inf:
+        return given_cost(value)
+    except ValueError as error:
         raise InputError(
-            f"score: the function returned {value!r} for {_told(child, parents)}, which is no cost: it is to return "
-            "nats, or infinity for a family that is not allowed."
-        )
-    return cost
+            f"score: for {_told(child, parents)} the function returned {error}: it is to return nats, or infinity for "
+            "a family that is not allowed."
+        ) from None
 
 
 def _check_again(function: ScoreFunction, names: Sequence[str], x: int, found: Families) -> None:

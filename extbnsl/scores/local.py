@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.kernels.varsets import WORD_BITS, add, pack, sizes
 
 GIVEN = "file"  # the score of costs that were not computed here
+LARGEST_COST = 1e150  # nats, of a family: sums of larger ones could overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +75,8 @@ class LocalScores:
 
     def check(self) -> None:
         """Raise InputError for what a user's file can cause: a child without parent sets, a child that is its own
-        parent, a parent beyond n, a parent set twice or over the limit, a cost that is not finite, no acyclic network.
-        O(total families log families).
+        parent, a parent beyond n, a parent set twice or over the limit, a cost that is not finite or beyond
+        LARGEST_COST, no acyclic network. O(total families log families).
         """
         n = len(self.names)
         if not self.names:
@@ -137,6 +139,9 @@ def _check_families(scores: LocalScores, child: int) -> None:
         raise InputError(f"The variable {name!r} has no parent set: give it at least the empty one.")
     if not np.isfinite(costs).all():
         raise InputError(f"The variable {name!r} has a family whose cost is not finite: leave it out.")
+    if (np.abs(costs) > LARGEST_COST).any():
+        beyond = f"is beyond {LARGEST_COST:g} nats"
+        raise InputError(f"The variable {name!r} has a family whose cost {beyond}: leave it out.")
     if (varsets & ~pack(range(n), n)).any():
         raise InputError(f"The variable {name!r} has a parent beyond the {n} variables: correct the family.")
     if (varsets[:, child // WORD_BITS] >> np.uint64(child % WORD_BITS) & np.uint64(1)).any():
@@ -206,7 +211,7 @@ def named_scores(costs: Mapping[str, Mapping[Any, float]]) -> LocalScores:
     Raises
     ------
     InputError
-        For names that are no key, a cost that is no number, and as `LocalScores.check` does.
+        For names that are no key, a cost that is no number or beyond 1e150, and as `LocalScores.check` does.
     """
     names = tuple(costs)
     at = {name: i for i, name in enumerate(names)}
@@ -233,6 +238,22 @@ def _positions(parents: Any, child: str, at: Mapping[str, int]) -> list[int]:
 
 def _numbers(costs: Iterable[Any], child: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     try:
-        return np.array([float(cost) for cost in costs], np.float64)
+        return np.array(list(map(given_cost, costs)), np.float64)
+    except ValueError as error:
+        raise InputError(f"costs: a parent set of {child!r} costs {error}.") from None
+
+
+def given_cost(value: Any) -> float:
+    """A cost that a caller in Python gives as a number of any kind, infinity included; ValueError that says what it is
+    instead: no number, as a text is none even if it writes one, or a number beyond LARGEST_COST."""
+    try:
+        cost = math.nan if isinstance(value, str | bytes | bytearray) else float(value)
+    except OverflowError:  # a whole number or a fraction
+        cost = -math.inf
     except (TypeError, ValueError):
-        raise InputError(f"costs: {child!r} has a cost that is no number.") from None
+        cost = math.nan
+    if math.isnan(cost):
+        raise ValueError(f"{value!r}, which is no number")
+    if cost < -LARGEST_COST or LARGEST_COST < cost < math.inf:
+        raise ValueError(f"more than {LARGEST_COST:g} nats, or less than {-LARGEST_COST:g}")  # perhaps a million digits
+    return cost

@@ -18,7 +18,7 @@ from extbnsl.formats.kinds import is_score_file
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.formats.score_writer import file_names, write_scores
 from extbnsl.kernels.varsets import pack, unpack
-from extbnsl.scores.local import LocalScores, local_scores
+from extbnsl.scores.local import LARGEST_COST, LocalScores, local_scores
 
 JKL = """3
 rain 2
@@ -114,6 +114,7 @@ def masks(*varsets):
             None,
             "'a' has a family whose cost is not finite",
         ),
+        ("ab", [(masks(0), [-1e151]), (masks(0), [0.0])], None, r"'a' has a family whose cost is beyond 1e\+150 nats"),
         ("ab", [(masks(0), [math.inf]), (masks(0), [0.0])], None, "not finite"),
         ("ab", [(masks(), []), (masks(0), [0.0])], None, "'a' has no parent set"),
         ("abc", [(masks(0, 6), [1.0, 0.0]), (masks(0), [0.0]), (masks(0), [0.0])], 1, "more than 1 parents"),
@@ -189,7 +190,7 @@ def test_round_trip_is_exact(tmp_path, sizes, chunk, name, n):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3))
+@given(st.lists(st.floats(-LARGEST_COST, LARGEST_COST), min_size=3, max_size=3))
 def test_any_float_survives(tmp_path_factory, costs):
     path = tmp_path_factory.mktemp("scores") / "a.jkl"
     empty = masks(0)
@@ -272,6 +273,7 @@ BAD_JKL = [
     (JKL.replace("-8.25", "nan"), r"line 4: the score nan is not finite"),
     (JKL.replace("-8.25", "-inf"), r"line 4: the score -inf is not finite"),
     (JKL.replace("-8.25", "1e999"), r"line 4: the score 1e999 is not finite"),
+    (JKL.replace("-8.25", "1e308"), r"line 4: the score '1e308' is beyond 1e\+150 nats \(variable 'rain' of line 2\)"),
     (JKL.replace("-8.25", "8_2"), r"line 4: the score '8_2' is not a number"),
     (JKL.replace("-8.25", "٣"), r"line 4: the score '٣' is not a number"),
     (JKL.replace("wet", "rain"), r"line 4: 'rain' is a parent of itself|line 5: variable 'rain' has been"),

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -94,10 +96,18 @@ def fails(child, parents):
     [
         (lambda child, parents: 1.0, {}, "max_parents: a score that is a function"),
         (fails, {"max_parents": 1}, "score: the function raised KeyError for 'a' without parents"),
-        (lambda child, parents: None, {"max_parents": 1}, "returned None for 'a' without parents"),
-        (lambda child, parents: "much", {"max_parents": 1}, "returned 'much' for"),
-        (lambda child, parents: math.nan, {"max_parents": 1}, "returned nan for"),
-        (lambda child, parents: -math.inf, {"max_parents": 1}, "returned -inf for"),
+        (
+            lambda child, parents: None,
+            {"max_parents": 1},
+            "for 'a' without parents the function returned None, which",
+        ),
+        (lambda child, parents: "much", {"max_parents": 1}, "returned 'much', which is no number"),
+        (lambda child, parents: math.nan, {"max_parents": 1}, "returned nan, which is no number"),
+        (lambda child, parents: -math.inf, {"max_parents": 1}, "returned more than 1e+150 nats, or less than -1e+150"),
+        (lambda child, parents: 1e308, {"max_parents": 1}, "returned more than 1e+150 nats, or less than -1e+150"),
+        (lambda child, parents: -1e308, {"max_parents": 1}, "returned more than 1e+150 nats, or less than -1e+150"),
+        (lambda child, parents: 10**400, {"max_parents": 1}, "returned more than 1e+150 nats, or less than -1e+150"),
+        (lambda child, parents: "1", {"max_parents": 1}, "returned '1', which is no number"),
         (lambda child, parents: math.inf, {"max_parents": 1}, "allows no parent set of 'a'"),
         (itertools.count().__next__, {"max_parents": 1}, "score: the function raised TypeError"),
         (lambda child, parents: 1.0, {"max_parents": 1, "discretise": "mean"}, "discretise: the score is a function"),
@@ -108,6 +118,15 @@ def test_what_cannot_be_is_said_in_a_sentence(score, options, text):
     with pytest.raises(InputError) as error:
         extbnsl.learn(NAMES, score=score, **options)
     assert text in str(error.value)
+
+
+@pytest.mark.parametrize("number", [np.float32(2.0), np.int64(2), Fraction(2), Decimal(2), 2, True + 1])
+def test_a_cost_is_a_number_of_any_kind(number):
+    assert extbnsl.learn(NAMES, score=lambda child, parents: number, max_parents=1, threads=1).cost == 8.0
+
+
+def test_the_largest_costs_are_added_up():
+    assert extbnsl.learn(NAMES, score=lambda child, parents: 1e150, max_parents=1, threads=1).cost == 4e150
 
 
 def test_another_answer_to_the_same_question_is_refused():
