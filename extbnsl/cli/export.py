@@ -64,7 +64,7 @@ def run(given: argparse.Namespace) -> int:
     kind = format_of(output, given.format)
     check_choices(kind, given.smoothing, given.cpdag)
     if output != STANDARD_OUTPUT:
-        options.check_output(output, given.overwrite)
+        options.check_output(given, output, given.overwrite)
     from extbnsl.formats.export import written
     from extbnsl.results.exporting import write_export
 

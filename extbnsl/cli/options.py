@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 from extbnsl.core.arguments import texts_of
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import STATES, DataOptions
-from extbnsl.core.errors import InputError
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.core.events import StageAdvanced, StageStarted
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
 from extbnsl.core.sentences import Mention
 from extbnsl.core.version import __version__
-from extbnsl.files.manifest import Remembered
+from extbnsl.files.manifest import Remembered, read_manifest
 from extbnsl.formats.kinds import LARGEST_SMOOTHING, OF_ARCS, is_score_file
 from extbnsl.machine.budgets import Budgets, Deadline, default_memory
 from extbnsl.run.progress import told_on
@@ -150,6 +150,7 @@ GO_ON = "go on with the run in the run directory if it was begun, by the same qu
 REPLACE_RUN = "replace the run in an existing run directory"
 AS_JSON = "print a JSON object instead of lines"
 T = TypeVar("T")
+INPUTS = ("data", "training", "result", "states", "knowledge", "arc_costs")  # the arguments that name files to read
 AS_BEFORE = ("memory", "disk", "threads")  # for `resume`, unless others are given
 
 
@@ -344,14 +345,49 @@ def remembered(given: argparse.Namespace) -> Remembered:
     )
 
 
-def check_output(output: Path, overwrite: bool, option: str = "--output") -> None:
-    """Say before any work that the output file, which this option names, could not be written."""
+def remembered_input(result: Path) -> str | None:
+    """Where the run read its data, if the run directory is there."""
+    folder = result if result.is_dir() else result.parent
+    try:
+        remembered = read_manifest(folder).state.run
+    except ExtbnslError:
+        return None
+    return None if remembered is None else remembered.input
+
+
+def check_output(given: argparse.Namespace, output: Path, overwrite: bool, option: str = "--output") -> None:
+    """Say before any work that the output file, which this option names, could not be written, or is an input, which
+    nothing replaces."""
     if os.path.exists(output) and not overwrite:
         raise InputError(f"{output} exists already; give --overwrite to replace it, or another {option}.")
+    if any(_is_same(output, path) for path in _inputs(given)):
+        raise InputError(
+            f"{output} is an input of this command, or of its run, and stays as it is: give another {option}."
+        )
     if not os.path.isdir(output.parent):
         raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}; create it first.")
     if not os.access(output.parent, os.W_OK | os.X_OK):
         raise InputError(f"{output} cannot be written: no permission to write in {output.parent}.")
+
+
+def _inputs(given: argparse.Namespace) -> Iterator[str | Path]:
+    """The files that a command reads, and the data of the run that it is about."""
+    known = vars(given)
+    yield from (known[name] for name in INPUTS if known.get(name) is not None)
+    for name in ("required", "forbidden", "allowed"):
+        yield from (one for one in known.get(name) or () if isinstance(one, Path))
+    about = known.get("run") or known.get("result")
+    remembered = None if about is None else remembered_input(about)
+    if remembered is not None:
+        yield remembered
+
+
+def _is_same(output: Path, path: str | Path) -> bool:
+    """Whether both are there and one file, by whatever names."""
+    try:
+        return os.path.samefile(output, path)
+    except OSError:
+        return False
 
 
 def whole(text: str, least: int = 0, most: int | None = None) -> int:

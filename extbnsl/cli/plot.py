@@ -55,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
     check_run(given.run)
     if given.network:
         output = given.output or given.run / NETWORK_DRAWING
-        check_drawing(output, given.overwrite or given.output is None, "--output")
+        check_drawing(given, output, given.overwrite or given.output is None, "--output")
         draw_network(given.run, output)
         say_sentence(f"The network of {given.run} is drawn in {output}.")
         return 0
@@ -65,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
     name = RANKS_DRAWING if is_ranked(found) else ARCS_DRAWING if has_posterior(found) else DRAWING
     output = given.output or given.run / name
     kind = file_format(output)
-    options.check_output(output, given.overwrite or given.output is None)
+    options.check_output(given, output, given.overwrite or given.output is None)
     if is_ranked(found):
         own = [float(network["share"]) for network in read_networks(given.run)]
         image, subject = draw_ranks(own, str(given.run), kind), "networks"
@@ -92,12 +92,12 @@ def _layers(run: Path) -> list[dict[str, int]]:
     return layers
 
 
-def check_drawing(output: Path, overwrite: bool, option: str) -> None:
+def check_drawing(given: argparse.Namespace, output: Path, overwrite: bool, option: str) -> None:
     """Say before any work that the drawing could not be written, as this option asks for it."""
     if output.suffix.lower() != DRAWN:
         ending = output.suffix or "a file without an ending"
         raise InputError(f"{option}: cannot write {ending}; networks are drawn as {DRAWN}.")
-    options.check_output(output, overwrite, option)
+    options.check_output(given, output, overwrite, option)
 
 
 def draw_network(run: Path, output: Path) -> None:

@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.data.column import clean_name
 
     if given.output is not None:
-        options.check_output(given.output, given.overwrite)
+        options.check_output(given, given.output, given.overwrite)
     asked = _asked_of_all(given) if given.average else _asked_of_one(given)
     values = _values(given.given or (), asked.names)
     answer = asked.ask(given.variables or None, values, given.joint)

@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
 
     found = read_run(given.run)
     output = given.output or given.run / PAGE
-    options.check_output(output, given.overwrite or given.output is None)
+    options.check_output(given, output, given.overwrite or given.output is None)
     write_atomically(output, run_page(found).encode())
     say_sentence(f"The report on {given.run} is in {output}.")
     return 0

@@ -46,7 +46,7 @@ def run(given: argparse.Namespace) -> int:
         raise InputError(f"--output: {output} is not named as local scores are; end the name in .jkl or .jkl.gz.")
     if is_score_file(given.data):
         raise InputError(f"{given.data} holds local scores already; give data to compute them from.")
-    options.check_output(output, given.overwrite)
+    options.check_output(given, output, given.overwrite)
     with Interrupts() as interrupts:
         scores = _scores(given, interrupts)
         write_scores(scores, output, overwrite=given.overwrite)

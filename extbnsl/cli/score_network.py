@@ -15,12 +15,11 @@ from extbnsl.cli.saying import say, say_sentence
 from extbnsl.core.claims import Claim
 from extbnsl.core.codec import Misfit, Within, decode_some
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES, WITH_GAPS, DataOptions
-from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
 from extbnsl.core.sentences import asking
 from extbnsl.files.atomic import check_given, write_atomically
-from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.budgets import Budgets, default_memory
 from extbnsl.results.reading import read_result
 from extbnsl.scores.known import COLUMNS, kind_of, model_of
@@ -30,16 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from extbnsl.data.kinds import Kind
-
-
-def remembered_input(result: Path) -> str | None:
-    """Where the run read its data, if the run directory is there."""
-    folder = result if result.is_dir() else result.parent
-    try:
-        remembered = read_manifest(folder).state.run
-    except ExtbnslError:
-        return None
-    return None if remembered is None else remembered.input
 
 
 def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]:
@@ -69,7 +58,7 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
 
     Raises InputError if it is not there, or another.
     """
-    file = training or remembered_input(result)
+    file = training or options.remembered_input(result)
     if file is None:
         raise InputError(f"{result} does not say where its data were read: give them by --training.")
     if training is None and options.is_standard_input(file):
@@ -131,7 +120,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.data.text import source_name
 
     if given.output is not None:
-        options.check_output(given.output, given.overwrite)
+        options.check_output(given, given.output, given.overwrite)
     document = read_result(given.result)
     judged = _judged(given, document)
     each = judged.each

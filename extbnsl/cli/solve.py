@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     if given.plot is not None:
         from extbnsl.cli.plot import check_drawing
 
-        check_drawing(given.plot, given.overwrite, "--plot")
+        check_drawing(given, given.plot, given.overwrite, "--plot")
     return begin_or_go_on(given, *asked(given))
 
 

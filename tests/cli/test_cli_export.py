@@ -123,6 +123,31 @@ def test_older_runs_have_no_strengths(capsys, odd):
         assert all(row["cost_of_removal"] == "" for row in csv.DictReader(file))
 
 
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (("export", "r"), "data-of-r.csv"),
+        (("export", "r", "--training", "again.csv"), "again.csv"),
+        (("report", "r"), "data-of-r.csv"),
+        (("query", "r"), "data-of-r.csv"),
+        (("score-network", "r", "again.csv"), "data-of-r.csv"),
+        (("score-network", "r", "again.csv"), "again.csv"),
+        (("plot", "r", "--network"), "data-of-r.svg"),
+        (("score", "data.csv", "--arc-costs", "costs.jkl"), "costs.jkl"),
+        (("score", "data.csv", "--required", "arcs.csv"), "arcs.jkl"),
+    ],
+)
+def test_no_output_replaces_what_the_command_or_its_run_reads(capsys, odd, command, named):
+    for link in ("data-of-r.csv", "data-of-r.svg"):
+        os.link(odd, link)
+    shutil.copy(odd, "again.csv")
+    Path("costs.jkl").write_text("c,a,1\n")
+    Path("arcs.csv").write_text("c,a\n")
+    Path("arcs.jkl").symlink_to("arcs.csv")
+    told = fails(capsys, *command, "-o", named, "--overwrite")
+    assert f"{named} is an input of this command, or of its run, and stays as it is" in told
+
+
 def test_older_runs_have_no_counts(capsys, odd):
     path = Path("r/network.json")
     document = json.loads(path.read_text())
