@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -57,9 +57,9 @@ def read_network(path: str | os.PathLike[str]) -> TabledNetwork:
     first = next(blocks, b"")
     if _XML.match(first):
         first = first.lstrip()  # no blank may stand before the declaration, but some do
-        return _with_originals(read_xml(name, chain([first], blocks)).network(), _told_beside(name))
+        return _with_originals(read_xml(name, chain([first], blocks)).network(), told_beside(name))
     text = b"".join(_within(name, text_blocks(name, Reading(), open_given))).decode()
-    return _with_originals(_declared(name, text).network(), bif.originals_in(text) or _told_beside(name))
+    return _with_originals(_declared(name, text).network(), bif.originals_in(text) or told_beside(name))
 
 
 def _within(path: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -84,7 +84,7 @@ def _declared(path: str, text: str) -> Declared:
     raise InputError(f"{path} is none of BIF, XMLBIF, XDSL and NET: is it a file of a network?")
 
 
-def _told_beside(path: str) -> list[Change]:
+def told_beside(path: str) -> list[Change]:
     """What the file beside an exported one tells of what it spells in another way, if there is one."""
     beside = names_file(Path(path))
     if not beside.exists():
@@ -94,22 +94,29 @@ def _told_beside(path: str) -> list[Change]:
     raise InputError(f"{beside} does not tell names as extbnsl does: move it away.")
 
 
-def _with_originals(read: TabledNetwork, changes: Iterable[Change]) -> TabledNetwork:
+def _with_originals(read: TabledNetwork, changes: Sequence[Change]) -> TabledNetwork:
     """The network with the names and labels that somebody had to spell in another way."""
-    names: dict[str, str] = {}
     labels: dict[tuple[str, str], str] = {}
     for change in changes:
         match change:
-            case {"variable": str(name), "name": str(original)}:
-                names[name] = original
             case {"variable": str(name), "state": str(state), "label": str(original)}:
                 labels[name, state] = original
     states = tuple(
         tuple(labels.get((name, state), state) for state in row)
         for name, row in zip(read.network.names, read.states, strict=True)
     )
-    network = Network(tuple(names.get(name, name) for name in read.network.names), read.network.parents)
-    network.check()
     if any(len(set(row)) < len(row) for row in states):
         raise InputError("The original labels of the states of a variable must be distinct.")
-    return TabledNetwork(network, states, read.tables)
+    return TabledNetwork(renamed(read.network, changes), states, read.tables)
+
+
+def renamed(network: Network, changes: Iterable[Change]) -> Network:
+    """The network with the names that somebody had to spell in another way; raises as `Network.check` does."""
+    names: dict[str, str] = {}
+    for change in changes:
+        match change:
+            case {"variable": str(name), "name": str(original)}:
+                names[name] = original
+    found = Network(tuple(names.get(name, name) for name in network.names), network.parents)
+    found.check()
+    return found

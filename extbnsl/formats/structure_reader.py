@@ -9,7 +9,7 @@ from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data.column import clean_name, listed
 from extbnsl.data.text import read_text
 from extbnsl.formats.kinds import OF_ARCS
-from extbnsl.formats.network_reader import is_network_file, read_network
+from extbnsl.formats.network_reader import is_network_file, read_network, renamed, told_beside
 from extbnsl.networks.network import Network
 
 _NODE = re.compile(r"\s*\[([^\[\]|:]+)(?:\|([^\[\]|]+))?\]\s*")
@@ -45,7 +45,8 @@ class Structure:
 
 def read_structure(text: str) -> Structure:
     """The network that a text gives: a model string such as [a][b|a], or a file that has one (.txt), a table of arcs
-    (.csv .tsv .txt), or a network with tables, as `read_network` reads it.
+    (.csv .tsv .txt), or a network with tables, as `read_network` reads it. Names that extbnsl has spelled in another
+    way in a model string come back from the file beside, as there.
 
     Raises InputError for what is none of these, for cycles, and for names that occur twice.
     """
@@ -61,7 +62,7 @@ def read_structure(text: str) -> Structure:
         )
     content = read_text(path)
     if content.lstrip().startswith("["):
-        return acyclic(Structure(_of_model_string(content, text), text))
+        return acyclic(Structure(renamed(_of_model_string(content, text), told_beside(text)), text))
     from extbnsl.formats.knowledge_lines import read_arcs
 
     return acyclic(Structure(of_arcs(read_arcs(path, more_columns=True), text), text, whole=False))

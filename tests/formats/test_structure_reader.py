@@ -4,8 +4,11 @@ import networkx
 import pytest
 
 from extbnsl.core.errors import InputError
+from extbnsl.formats.described import Described
+from extbnsl.formats.export import bnlearn_written
 from extbnsl.formats.structure_reader import read_structure
 from extbnsl.networks.network import Network
+from extbnsl.results.exporting import write_export
 from extbnsl.results.structures import structure_given, together
 
 
@@ -27,6 +30,16 @@ def test_model_strings(tmp_path, text, names, expected):
     (tmp_path / "m.txt").write_text(text)
     for found in (read_structure(text), read_structure(str(tmp_path / "m.txt"))):
         assert (found.network.names, arcs(found), found.whole) == (names, expected, True)
+
+
+def test_a_model_string_comes_back_with_its_names(tmp_path):
+    network = Network(("a[t-1]", "b|c", "d"), ((), (0,), (0, 1)))
+    write_export(tmp_path / "n.txt", bnlearn_written(Described(network, 0.0)), False, "overwrite")
+    assert (tmp_path / "n.txt").read_text().startswith("[a_t_1_]")
+    assert read_structure(str(tmp_path / "n.txt")).network == network
+    (tmp_path / "n.txt.names.json").write_text("mine")
+    with pytest.raises(InputError, match=r"n\.txt\.names\.json does not tell names as extbnsl does"):
+        read_structure(str(tmp_path / "n.txt"))
 
 
 @pytest.mark.parametrize(
