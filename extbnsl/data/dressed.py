@@ -34,6 +34,7 @@ _PARTS = (
     rf"(?P<behind>{_MONEY}|[%‰°µμΩ]|(?:[°µμΩ%]|[^\W\d_])[^<>=;:,()\[\]\"!?+]{{0,15}})?"
     r"(?P<above>\s*\+)?"
 )
+_HEXADECIMAL = r"[-+]?0[xX][0-9A-Fa-f]"  # how such a number begins, which is no 0 with a unit
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[AaPp][Mm])?\s?(?:Z|[-+]\d{2}:?\d{2})?"
 _MONTH = r"(?:[Jj]an|[Ff]eb|[Mm]ar|[Aa]pr|[Mm]ay|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ep|[Oo]ct|[Nn]ov|[Dd]ec)[a-z]*"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
@@ -189,6 +190,8 @@ def _may_be_numbers(column: Column, writing: Writing) -> bool:
 def _taken_apart(text: str, units: Sequence[str]) -> Parts | None:
     """The parts of a text that may be a number; None if it is none, whatever the dress."""
     spelled = text.translate(_SPELLED_ALIKE).strip()
+    if _compiled(_HEXADECIMAL).match(spelled):
+        return None
     own = next((unit for unit in sorted(units, key=len, reverse=True) if _has(spelled, unit)), "")
     bare = spelled.removesuffix(own).removeprefix(own) if own else spelled
     found = _compiled(_PARTS).fullmatch(bare.strip())

@@ -164,11 +164,21 @@ def test_what_keeps_a_column_from_being_numbers_is_found(texts, mark, row, recor
         [f"{i}{chr(97 + i % 9)}" for i in range(40)],
         ["2024-01-01", "2024-01-02"],
         ["10-20", "20-30", "30-40"],
+        [f"0x{i}" for i in range(40)],
+        ["0x10", "-0X1f", *map(str, range(4))],
         list(map(str, range(40))),
     ],
 )
 def test_other_texts_are_no_numbers(texts):
     assert dress_of(ordered(column_of_texts("a", texts))) is None
+
+
+def test_no_unit_is_taken_off_a_hexadecimal_number():
+    texts = ["0x10", *map(str, range(10))]
+    (found,) = dress_of(ordered(column_of_texts("a", texts))).marks
+    assert (found.mark, found.texts) == (Mark.TEXT, ("0x10",))
+    assert numbers_in(texts, units=("x10",)) is None
+    assert numbers_in(["0x", "10x"], units=("x",)) == [0.0, 10.0]
 
 
 def test_all_that_is_wrong_is_told_at_once(read):
