@@ -9,7 +9,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,9 +251,8 @@ def _ends(number: int, sizes: tuple[int, ...]) -> int:
 def written(described: Described, kind: str, cpdag: bool = False) -> Written:
     """The network in the format `kind`; with `cpdag` its equivalence class. Raises InputError if the format is made of
     parameters, and there are none."""
-    if kind in MADE_OF_PARAMETERS and described.has_numbers:
-        are = "some of these" if described.states is not None else "these"
-        raise InputError(f"{kind} has tables of states, and {are} variables are continuous; take json.")
+    if kind in MADE_OF_PARAMETERS:
+        described = _in_tables(described, kind)
     if kind in MADE_OF_PARAMETERS and described.tables is None:
         raise InputError(
             f"{kind} has parameters, which need data, and this network was learned from local scores alone."
@@ -261,6 +260,21 @@ def written(described: Described, kind: str, cpdag: bool = False) -> Written:
     if kind == "dot":
         return Written(dot_text(described.network, described.knowledge, cpdag))
     return _WRITERS[kind](described)
+
+
+def _in_tables(described: Described, kind: str) -> Described:
+    """The network with tables, also if it was learned as one of both kinds and all of its variables have states;
+    InputError if its parameters are none."""
+    known = described.conditionals
+    if known is not None and all(known.of_states):
+        return replace(described, tables=[family.table for family in known.families if family.table is not None])
+    if described.has_numbers:
+        are = "some of these" if described.states is not None else "these"
+        why = f"{are} variables are continuous"
+        if described.columns is not None and all(described.columns.states):
+            why = "by this score states are Gaussian columns"
+        raise InputError(f"{kind} has tables of states, and {why}; take json.")
+    return described
 
 
 def names_text(changes: tuple[Change, ...]) -> str:

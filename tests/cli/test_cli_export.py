@@ -97,6 +97,24 @@ def test_continuous_variables_have_regressions_and_no_tables(capsys):
     assert (code, "--smoothing is for tables of states: leave it out." in err) == (30, True)
 
 
+def test_states_alone_have_tables_by_a_score_of_both_kinds(capsys):
+    for score in ("cg-bic", "dg-bic"):
+        command = ("solve", "data.csv", "--discrete", "all", "--score", score, "--run-dir", score, "--quiet")
+        assert run(capsys, *command)[0] == 0
+    known = json.loads(Path("cg-bic/network.json").read_text())
+    for kind in MADE_OF_PARAMETERS:
+        name = f"x{SUFFIXES[kind]}"
+        told = fails(capsys, "export", "dg-bic", "-o", name)
+        assert f"{kind} has tables of states, and by this score states are Gaussian columns; take json." in told
+        assert run(capsys, "export", "cg-bic", "-o", name)[0] == 0
+        read = read_network(name)
+        assert read.network.parents_by_name() == known["parents"]
+        for variable, table in zip(read.network.names, read.tables, strict=True):
+            assert np.allclose(table, known["conditionals"][variable]["table"], atol=1e-9)
+        assert run(capsys, "export", "cg-bic", "-o", name, "--smoothing", "1", "--overwrite")[0] == 0
+        assert min(table.min() for table in read_network(name).tables) > 0.0
+
+
 def test_smoothing_is_that_of_score_network(capsys, odd):
     assert run(capsys, "export", "r", "-o", "x.bif", "--smoothing", "2")[0] == 0
     found, data = read_network("x.bif"), extbnsl.read_csv(odd)
