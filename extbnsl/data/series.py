@@ -123,9 +123,13 @@ class Series:
         """The refusal of a series without a single row."""
         at, lags = int(before.argmax()), self.slicing.lags
         whose = "" if self.slicing.unit is None else f", those of unit '{self.names[units[at]]}'"
-        longest = f"at most {in_full(int(before[at]) + 1, 'record')} follow each other in steps of {self.told}{whose}"
-        what = f"{source}: no row has the {in_full(lags, 'step')} before it, since {longest}"
-        return InputError(what, option="lags", advice=("give fewer lags, or a longer series",))
+        most, steps = int(before[at]) + 1, f"in steps of {self.told}"
+        longest = f"at most {most:,} records follow each other {steps}{whose}"
+        since = longest if most > 1 else f"no two records follow each other {steps}"
+        lacking = "a step" if lags == 1 else f"the {lags:,} steps"
+        what = f"{source}: no row has {lacking} before it, since {since}"
+        advice = "give a longer series" if lags == 1 else "give fewer lags, or a longer series"
+        return InputError(what, option="lags", advice=(advice,))
 
 
 def _at_lags(treated: Mapping[str, str], lags: int) -> dict[str, str]:

@@ -214,6 +214,11 @@ def test_a_first_column_that_numbers_the_records_may_be_the_time(tmp_path):
         ),
         ({}, {"time_column": "t", "lags": 0}, "lags: 0"),
         ({}, {"time_column": "t", "lags": -1}, "lags: -1"),
+        (
+            {"t": [1], "u": ["p"], "a": ["x"]},
+            {"time_column": "t"},
+            "no row has a step before it, since no two records follow each",
+        ),
         ({}, {"time_column": "t", "lags": 4}, "no row has the 4 steps before it, since at most 4 records follow each"),
         (
             {"t": [1, 2, 1, 2]},
