@@ -52,7 +52,9 @@ class Claim(Options):
     penalty: Annotated[
         float | None,
         Option(
-            "what a free parameter costs by mdl, aic and gaussian-bic, in nats, above 0", "C", default="by the score"
+            "what a free parameter costs by mdl, aic, gaussian-bic, cg-bic and dg-bic, in nats, above 0",
+            "C",
+            default="by the score",
         ),
     ] = None
     gamma: Annotated[
