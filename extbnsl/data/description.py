@@ -19,6 +19,7 @@ from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, or
 from extbnsl.data.described import STATES_LISTED, Described, Description, Note
 from extbnsl.data.encode import (
     in_numbers,
+    left_of,
     marked_as,
     of_constant,
     of_equal,
@@ -68,7 +69,7 @@ def described(
     of_time = [column for name in slicing for column in columns if column.name == name]
     columns, series = parted(columns, wanted, source)
     columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
-    times = [column for column in columns if column.name == wanted.weights]
+    times = next((column for column in columns if column.name == wanted.weights), None)
     used = selected([column for column in columns if column.name not in apart], wanted, source)
     marked = [marked_as(column, wanted, source) for column in used]
     seen, warnings, rows, faults = _records_left(marked, times, source, wanted, reading)
@@ -100,35 +101,34 @@ def described(
     for note in notes:
         for j in note.columns:
             found[j] = found[j]._replace(odd=(*found[j].odd, note.sentence), refused=found[j].refused or note.refuses)
-    records = len((*seen, *times)[0].codes) if columns else 0
+    records = len((*seen, *columns)[0].codes) if columns else 0
     return Description(tuple(found), notes, records, source, warnings)
 
 
 def _records_left(
-    columns: Sequence[Column], times: Sequence[Column], source: str, wanted: Treatment, reading: Reading
+    columns: Sequence[Column], times: Column | None, source: str, wanted: Treatment, reading: Reading
 ) -> tuple[Sequence[Column], tuple[str, ...], NDArray[np.int64] | None, list[Remark]]:
     """The columns of the records that a solve has, as `chosen_records` gives them; those of all, and why, where it is
     refused for their sake. times: the weights, if there are any."""
-    lacking = [(column.codes < 0) for column in (*columns, *times)]
-    if wanted.missing != "drop" or not columns:
-        kept, warnings, rows = (*columns, *times), tuple[str, ...](), None
-    elif np.logical_or.reduce(lacking).all() and len(lacking[0]):
-        names = tuple(column.name for column, own in zip(columns, lacking, strict=False) if own.any())
-        nothing = "each record lacks a value, so ", asking("missing", "drop"), " leaves nothing"
-        most = columns[int(np.argmax([own.sum() for own in lacking[: len(columns)]]))].name
-        advice = ("use ", asking("missing", "state"), ", or leave columns out", dropped([most], ", such as with "))
-        return columns, (), None, [Remark(names, nothing, advice)]
-    else:
-        kept, warnings, rows = settle_missing((*columns, *times), wanted.missing, source)
-    if not times:
+    kept, warnings, rows = columns, tuple[str, ...](), None
+    if wanted.missing == "drop" and columns:
+        lacking = [(column.codes < 0) for column in columns]
+        if np.logical_or.reduce(lacking).all() and len(lacking[0]):
+            names = tuple(column.name for column, own in zip(columns, lacking, strict=True) if own.any())
+            nothing = "each record lacks a value, so ", asking("missing", "drop"), " leaves nothing"
+            most = columns[int(np.argmax([own.sum() for own in lacking]))].name
+            advice = ("use ", asking("missing", "state"), ", or leave columns out", dropped([most], ", such as with "))
+            return columns, (), None, [Remark(names, nothing, advice)]
+        kept, warnings, rows = settle_missing(columns, wanted.missing, source)
+    if times is None:
         return kept, warnings, rows, []
     try:
-        whole, often, standing, told = repeated(kept[:-1], kept[-1], source, reading)
+        whole, often, standing, told = repeated(kept, left_of(times, wanted, rows), source, reading, rows)
     except InputError as error:
         what = str(error.what).removesuffix(".")
         return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]
     if standing is not None:  # those that have some weight, once each
-        whole, often = tuple(replace(own, codes=own.codes[often > 0]) for own in kept[:-1]), np.minimum(often, 1)
+        whole, often = tuple(replace(own, codes=own.codes[often > 0]) for own in kept), np.minimum(often, 1)
     return whole, warnings + told, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
 
 

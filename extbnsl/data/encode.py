@@ -226,15 +226,13 @@ def chosen_records(
 
     states: whether a missing value may be a state.
     """
-    weights, targets, standing, there = [], None, None, [column.name for column in columns]
+    beside, targets, standing, there = None, None, None, [column.name for column in columns]
     if wanted.targets is not None:
         columns, targets = without_one(columns, "targets", wanted.targets, source)
     if wanted.weights is not None:
-        columns, own = without_one(columns, "weights", wanted.weights, source)
-        weights = [replace(own, codes=own.codes[: wanted.records])]
+        columns, beside = without_one(columns, "weights", wanted.weights, source)
     if wanted.imputation is not None:
-        columns, own = without_one(columns, "imputation", wanted.imputation, source)
-        weights = [replace(own, codes=own.codes[: wanted.records])]
+        columns, beside = without_one(columns, "imputation", wanted.imputation, source)
     columns = selected(columns, wanted, source)
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
@@ -243,21 +241,26 @@ def chosen_records(
     for column in columns:
         reading.check_time(source)
         marked.append(marked_as(replace(column, codes=column.codes[: wanted.records]), wanted, source))
-    complete, of_missing, rows = settle_missing([*marked, *weights], wanted.missing, source, states)
-    if wanted.imputation is not None:
-        order, standing = tables_of(complete[-1], source)
-        complete = tuple(replace(column, codes=column.codes[order]) for column in complete[:-1])
+    complete, of_missing, rows = settle_missing(marked, wanted.missing, source, states)
+    if beside is not None and wanted.imputation is not None:
+        order, standing = tables_of(left_of(beside, wanted, rows), source, rows)
+        complete = tuple(replace(column, codes=column.codes[order]) for column in complete)
         rows = order if rows is None else rows[order]
-    elif weights:
-        complete, times, standing, told = repeated(complete[:-1], complete[-1], source, reading)
+    elif beside is not None:
+        complete, times, standing, told = repeated(complete, left_of(beside, wanted, rows), source, reading, rows)
         rows, of_missing = np.repeat(np.arange(len(times)) if rows is None else rows, times), of_missing + told
     if targets is None:
         return Chosen(complete, of_missing, rows, None, standing)
     from extbnsl.data.targets import targets_of
 
-    targets = replace(targets, codes=targets.codes[: wanted.records] if rows is None else targets.codes[rows])
+    targets = left_of(targets, wanted, rows)
     names = [column.name for column in complete]
     return Chosen(complete, of_missing, rows, targets_of(targets, names, there, source, rows), standing)
+
+
+def left_of(column: Column, wanted: Treatment, rows: NDArray[np.int64] | None) -> Column:
+    """A column that says something of the records, of those that are left: what it lacks is no reason to drop one."""
+    return replace(column, codes=column.codes[: wanted.records] if rows is None else column.codes[rows])
 
 
 def marked_as(column: Column, wanted: Treatment, source: str) -> Column:
@@ -444,15 +447,17 @@ class Repeated(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def repeated(columns: Sequence[Column], weights: Column, source: str, reading: Reading) -> Repeated:
+def repeated(
+    columns: Sequence[Column], weights: Column, source: str, reading: Reading, rows: NDArray[np.int64] | None
+) -> Repeated:
     """The columns with each record as often as its weight says. Weights that are not whole are counted in parts of a
     record: in the largest that all are multiples of, or, where these are too many, in small ones of one size, to which
-    they are rounded.
+    they are rounded. rows: as `chosen_records` gives them.
 
     Raises InputError if a weight is no number of at least 0, or they sum to less than 1; BudgetError if the records
     certainly take more than the memory of `reading`, if it says one.
     """
-    own = _weights(weights, source)
+    own = _weights(weights, source, rows)
     used = np.bincount(weights.codes, minlength=len(own))
     total = sum((weight * often for weight, often in zip(own, used.tolist(), strict=True)), Fraction(0))
     if total < 1:
@@ -466,10 +471,10 @@ def repeated(columns: Sequence[Column], weights: Column, source: str, reading: R
         )
     each, told = _part([own[i] for i in np.flatnonzero(used).tolist()], total, len(weights.codes))
     times = np.array([round(weight / each) for weight in own], np.int64)[weights.codes]
-    rows = int(times.sum())
+    made = int(times.sum())
     if reading.memory:
-        needed = rows * sum(COLUMN_BYTES + column.codes.itemsize for column in columns)
-        reading.check_memory(source, needed, f"the {rows:,} records that its weights stand for,")
+        needed = made * sum(COLUMN_BYTES + column.codes.itemsize for column in columns)
+        reading.check_memory(source, needed, f"the {made:,} records that its weights stand for,")
     standing = None if each == 1 else Weights(float(each), np.cumsum(times)[times > 0])
     return Repeated(
         tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns), times, standing, told
@@ -490,14 +495,14 @@ def _part(weights: Sequence[Fraction], total: Fraction, records: int) -> tuple[F
     return each, (f"Weights are rounded to multiples of {float(each):.3g}, of which there are {most:,}.",)
 
 
-def _weights(column: Column, source: str) -> list[Fraction]:
+def _weights(column: Column, source: str, rows: NDArray[np.int64] | None) -> list[Fraction]:
     """The weight of each value, the last of no value; InputError for one that occurs and is negative or no number."""
     texts = (*column.values, "")
     own = list(map(_weight, texts))
     wrong = np.array([weight is None for weight in own])[column.codes]
     if wrong.any():
-        row = int(wrong.argmax()) + 1
-        text = texts[column.codes[row - 1]]
+        first = int(wrong.argmax())
+        text, row = texts[column.codes[first]], (first if rows is None else int(rows[first])) + 1
         what = f"the weight {text!r} in column '{column.name}', " if text else f"no weight in column '{column.name}': "
         raise InputError(
             f"record {row} of {source} has {what}{_refusal(text)}",

@@ -13,13 +13,15 @@ from extbnsl.data.beside import Weights
 from extbnsl.data.column import Column, listed
 
 
-def tables_of(column: Column, source: str) -> tuple[NDArray[np.int64], Weights]:
+def tables_of(column: Column, source: str, rows: NDArray[np.int64] | None = None) -> tuple[NDArray[np.int64], Weights]:
     """The records in the order of their tables, as a column names these, by their places; and what each stands for.
+    rows: which records of the data they are, from 0; None for all of them.
 
     InputError for a record without a table, for one table alone, and for tables of different sizes. O(N log N).
     """
     if (column.codes < 0).any():
-        row = int((column.codes < 0).argmax()) + 1
+        first = int((column.codes < 0).argmax())
+        row = (first if rows is None else int(rows[first])) + 1
         raise _wrong(f"record {row} of {source} has no table in column '{column.name}': name one in each.", column)
     occurring, which, counts = np.unique(column.codes, return_inverse=True, return_counts=True)
     names = [column.values[code] for code in occurring.tolist()]

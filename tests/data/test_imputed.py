@@ -53,7 +53,8 @@ def test_resamples_are_the_tables():
     [
         ({}, {"imputation": "x"}, "has no column 'x'"),
         ({"imp": 1}, {}, "column 'imp' of .* names one table alone, '1'"),
-        ({"imp": [None, *[1, 2] * 59, 1]}, {}, "1 value is missing, in column 'imp'"),
+        ({"imp": [None, *[1, 2] * 59, 1]}, {}, "record 1 of .* has no table in column 'imp'"),
+        ({"imp": [None, *[1, 2] * 59, 1]}, {"missing": "drop"}, "record 1 of .* has no table in column 'imp'"),
         ({"imp": [None, *[1, 2] * 59, 1]}, {"missing": "average"}, "record 1 of .* has no table in column 'imp'"),
         (
             {"imp": [1, *[1, 2] * 59, 1]},

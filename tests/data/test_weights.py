@@ -66,6 +66,20 @@ def test_weights_that_cannot_be_are_refused(tmp_path, text, sentence):
         extbnsl.read_csv(csv_of(tmp_path, text), weights="w", header=True)
 
 
+@pytest.mark.parametrize("missing", ["refuse", "drop", "state", "average"])
+def test_a_record_without_a_weight_is_refused_whatever_the_data_are_in(tmp_path, missing):
+    text = "a,b,w\nx,1,1\n,1,1\ny,2,\ny,1,1\n" if missing == "drop" else "a,b,w\nx,1,1\nx,1,1\ny,2,\ny,1,1\n"
+    frame = pandas.read_csv(csv_of(tmp_path, text))
+    for read in (from_dataframe, lambda own, **options: extbnsl.read_csv(csv_of(tmp_path, text), **options)):
+        with pytest.raises(InputError, match=r"record 3 of .* has no weight in column 'w': give a number"):
+            read(frame, weights="w", missing=missing)
+    told = extbnsl.describe(frame, weights="w", missing=missing)
+    assert told[2]["refused"], told
+    assert "no weight in column 'w'" in told[2]["odd"][0]
+    with pytest.raises(InputError, match=r"record 1 of .* has no weight"):
+        from_dataframe(frame.assign(w=np.nan), weights="w", missing=missing)
+
+
 def test_weights_that_are_not_whole_are_counted_in_their_largest_common_part(tmp_path):
     dataset = extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,1.5\ny,0\nz,2.25\n"), weights="w")
     assert (dataset.records, dataset.each, dataset.total, dataset.observed) == (5, 0.75, 3.75, 2)
