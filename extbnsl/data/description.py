@@ -19,7 +19,6 @@ from extbnsl.data.column import LARGEST_ARITY, Column, has_fractions, listed, or
 from extbnsl.data.described import STATES_LISTED, Described, Description, Note
 from extbnsl.data.encode import (
     in_numbers,
-    left_of,
     marked_as,
     of_constant,
     of_equal,
@@ -123,7 +122,7 @@ def _records_left(
     if times is None:
         return kept, warnings, rows, []
     try:
-        whole, often, standing, told = repeated(kept, left_of(times, wanted, rows), source, reading, rows)
+        whole, often, standing, told = repeated(kept, times, source, wanted, reading, rows)
     except InputError as error:
         what = str(error.what).removesuffix(".")
         return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]

@@ -247,7 +247,7 @@ def chosen_records(
         complete = tuple(replace(column, codes=column.codes[order]) for column in complete)
         rows = order if rows is None else rows[order]
     elif beside is not None:
-        complete, times, standing, told = repeated(complete, left_of(beside, wanted, rows), source, reading, rows)
+        complete, times, standing, told = repeated(complete, beside, source, wanted, reading, rows)
         rows, of_missing = np.repeat(np.arange(len(times)) if rows is None else rows, times), of_missing + told
     if targets is None:
         return Chosen(complete, of_missing, rows, None, standing)
@@ -448,15 +448,21 @@ class Repeated(NamedTuple):
 
 
 def repeated(
-    columns: Sequence[Column], weights: Column, source: str, reading: Reading, rows: NDArray[np.int64] | None
+    columns: Sequence[Column],
+    beside: Column,
+    source: str,
+    wanted: Treatment,
+    reading: Reading,
+    rows: NDArray[np.int64] | None,
 ) -> Repeated:
     """The columns with each record as often as its weight says. Weights that are not whole are counted in parts of a
     record: in the largest that all are multiples of, or, where these are too many, in small ones of one size, to which
-    they are rounded. rows: as `chosen_records` gives them.
+    they are rounded. beside: the weights of all records of the data; rows: as `chosen_records` gives them.
 
     Raises InputError if a weight is no number of at least 0, or they sum to less than 1; BudgetError if the records
     certainly take more than the memory of `reading`, if it says one.
     """
+    weights = _plainly_written(left_of(beside, wanted, rows), wanted)
     own = _weights(weights, source, rows)
     used = np.bincount(weights.codes, minlength=len(own))
     total = sum((weight * often for weight, often in zip(own, used.tolist(), strict=True)), Fraction(0))
@@ -493,6 +499,12 @@ def _part(weights: Sequence[Fraction], total: Fraction, records: int) -> tuple[F
         return exact, ()
     each = Fraction(float(total / most))
     return each, (f"Weights are rounded to multiples of {float(each):.3g}, of which there are {most:,}.",)
+
+
+def _plainly_written(column: Column, wanted: Treatment) -> Column:
+    """The weights as plain numbers, where their texts write these in the way that those of variables may."""
+    marked = mark_missing(column, wanted.markers_in(column.name))  # else the text of a gap would hide the numbers
+    return in_numbers(ordered(replace(marked, levels=False)), wanted)[0]
 
 
 def _weights(column: Column, source: str, rows: NDArray[np.int64] | None) -> list[Fraction]:

@@ -80,6 +80,28 @@ def test_a_record_without_a_weight_is_refused_whatever_the_data_are_in(tmp_path,
         from_dataframe(frame.assign(w=np.nan), weights="w", missing=missing)
 
 
+@pytest.mark.parametrize(
+    ("own", "options"),
+    [
+        (["1,5", "2,5", "3,5"], {}),  # semicolons leave the comma one meaning
+        (["1,500", "2,500", "3,500"], {"decimal": ","}),
+        (["1.500,0", "2.500,0", "3.500,0"], {"decimal": ",", "thousands": "."}),
+        (["1,5 t", "2,5 t", "3,5 t"], {"decimal": ",", "unit": "t"}),
+        (["1.500", "2.500", "3.500"], {"thousands": "."}),
+    ],
+)
+def test_weights_are_written_as_variables_may_be(tmp_path, own, options):
+    path = csv_of(tmp_path, "a;w\n" + "".join(f"{x};{w}\n" for x, w in zip("xyx", own, strict=True)))
+    wanted = 1000.0 if "1.5" in own[0] else 1.0
+    assert extbnsl.read_csv(path, weights="w", **options).total == 7.5 * wanted
+    assert extbnsl.describe(path, weights="w", **options)[0]["refused"] is False
+
+
+def test_a_gap_among_weights_with_decimal_commas_is_what_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"record 2 of .* has no weight in column 'w'"):
+        extbnsl.read_csv(csv_of(tmp_path, "a;w\nx;1,5\ny;NA\nx;2,5\n"), weights="w", decimal=",")
+
+
 def test_weights_that_are_not_whole_are_counted_in_their_largest_common_part(tmp_path):
     dataset = extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,1.5\ny,0\nz,2.25\n"), weights="w")
     assert (dataset.records, dataset.each, dataset.total, dataset.observed) == (5, 0.75, 3.75, 2)
