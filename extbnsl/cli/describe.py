@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from extbnsl.cli import options
 from extbnsl.cli.saying import say
+from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full, wrapped
@@ -49,12 +50,15 @@ def run(given: argparse.Namespace) -> int:
     if is_score_file(given.data):
         raise InputError(f"{given.data} holds local scores, which have no columns; give data.")
     from extbnsl.data.description import described
+    from extbnsl.em.model import check_described
 
     budgets = options.options_of(Budgets, given)
     treated = options.data_options(given)
     kind = None if given.score is None else kind_of(given.score)
     make = partial(described, kind=kind)
     found, _ = options.read_problem(given.data, treated, budgets, given.quiet, make=make)
+    if given.score is not None:
+        check_described(found, Claim(given.score), treated["missing"])
     if given.json:
         say(json_text(found.document(), indent=1))
     else:

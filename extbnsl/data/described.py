@@ -57,6 +57,8 @@ class Description:
     columns: one after the other.
     notes: what is odd about them, all columns of a kind in one.
     source, warnings, layout: as a `Dataset` has them.
+    gaps: whether values are missing that stay so, each family being costed without them, or with a network's guesses.
+    in_parts: whether rows of a solve are parts of records, by weights that are not whole, or by imputed tables.
     """
 
     columns: tuple[Described, ...]
@@ -65,6 +67,8 @@ class Description:
     source: str
     warnings: tuple[str, ...] = ()
     layout: str = ""
+    gaps: bool = False
+    in_parts: bool = False
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON values."""

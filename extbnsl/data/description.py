@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.data_options import MIXED, NUMBERS
+from extbnsl.core.data_options import MIXED, NUMBERS, WITH_GAPS
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import asking, dropped
 from extbnsl.data.both import has_states, of_few
@@ -71,7 +71,7 @@ def described(
     times = next((column for column in columns if column.name == wanted.weights), None)
     used = selected([column for column in columns if column.name not in apart], wanted, source)
     marked = [marked_as(column, wanted, source) for column in used]
-    seen, warnings, rows, faults = _records_left(marked, times, source, wanted, reading)
+    seen, warnings, rows, faults, in_parts = _records_left(marked, times, source, wanted, reading)
     numbers, odd = _as_numbers(seen, source, wanted, reading, kind)
     looked, reads = list[Looked](), list[str]()
     for column in seen:
@@ -101,14 +101,15 @@ def described(
         for j in note.columns:
             found[j] = found[j]._replace(odd=(*found[j].odd, note.sentence), refused=found[j].refused or note.refuses)
     records = len((*seen, *columns)[0].codes) if columns else 0
-    return Description(tuple(found), notes, records, source, warnings)
+    gaps = wanted.missing in WITH_GAPS and any((column.codes < 0).any() for column in seen)
+    return Description(tuple(found), notes, records, source, warnings, gaps=gaps, in_parts=in_parts)
 
 
 def _records_left(
     columns: Sequence[Column], times: Column | None, source: str, wanted: Treatment, reading: Reading
-) -> tuple[Sequence[Column], tuple[str, ...], NDArray[np.int64] | None, list[Remark]]:
+) -> tuple[Sequence[Column], tuple[str, ...], NDArray[np.int64] | None, list[Remark], bool]:
     """The columns of the records that a solve has, as `chosen_records` gives them; those of all, and why, where it is
-    refused for their sake. times: the weights, if there are any."""
+    refused for their sake; and whether its rows are parts of records. times: the weights, if there are any."""
     kept, warnings, rows = columns, tuple[str, ...](), None
     if wanted.missing == "drop" and columns:
         lacking = [(column.codes < 0) for column in columns]
@@ -117,18 +118,19 @@ def _records_left(
             nothing = "each record lacks a value, so ", asking("missing", "drop"), " leaves nothing"
             most = columns[int(np.argmax([own.sum() for own in lacking]))].name
             advice = ("use ", asking("missing", "state"), ", or leave columns out", dropped([most], ", such as with "))
-            return columns, (), None, [Remark(names, nothing, advice)]
+            return columns, (), None, [Remark(names, nothing, advice)], False
         kept, warnings, rows = settle_missing(columns, wanted.missing, source)
     if times is None:
-        return kept, warnings, rows, []
+        return kept, warnings, rows, [], wanted.imputation is not None
     try:
         whole, often, standing, told = repeated(kept, times, source, wanted, reading, rows)
     except InputError as error:
         what = str(error.what).removesuffix(".")
-        return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))]
+        return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))], False
     if standing is not None:  # those that have some weight, once each
         whole, often = tuple(replace(own, codes=own.codes[often > 0]) for own in kept), np.minimum(often, 1)
-    return whole, warnings + told, np.repeat(np.arange(len(often)) if rows is None else rows, often), []
+    rows = np.repeat(np.arange(len(often)) if rows is None else rows, often)
+    return whole, warnings + told, rows, [], standing is not None
 
 
 def _notes(

@@ -13,7 +13,7 @@ from extbnsl.em.states import ExpectedStates
 def expectation_of(data: Data, claim: Claim, memory: int) -> Expectation:
     """What EM does with this data, within so many bytes; InputError if it is none for the claim, or a record can be
     completed in too many ways, BudgetError if the memory does not do."""
-    check_em(data, claim)
+    check_em(data.kind, claim)
     made: Expectation = _BY_KIND[data.kind].of(data, memory)
     return made
 

@@ -14,10 +14,11 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import asking
 from extbnsl.data import Data
 from extbnsl.data.beside import Weights
+from extbnsl.data.described import Description
 from extbnsl.networks.kinds import number_of_parameters
 from extbnsl.networks.network import Network
 from extbnsl.scores.charges import charges_of
-from extbnsl.scores.known import parameter_price, score_claimed
+from extbnsl.scores.known import check_averaged, check_parts, kind_of, parameter_price, score_claimed
 
 SCORES = ("mdl", "aic", "gaussian-bic")  # whose misfit is a likelihood of what is observed, and whose penalty is not
 Check = Callable[[], None]  # called again and again; it may raise
@@ -61,15 +62,26 @@ class Expectation(Protocol):
         """The model whose parameters are these, in C order; ValueError if they cannot be."""
 
 
-def check_em(data: Data, claim: Claim) -> None:
-    """Raise InputError unless EM can go by the score of a claim about this data."""
+def check_em(kind: str, claim: Claim) -> None:
+    """Raise InputError unless EM can go by the score of a claim about data of this kind."""
     score = score_claimed(claim).name
-    if score not in SCORES or data.kind not in (STATES, NUMBERS):
+    if score not in SCORES or kind not in (STATES, NUMBERS):
         raise InputError(
             asking("missing", "em"),
             f" goes by a likelihood and a price of each parameter, and {score!r} is no such score; take one of "
             f"{', '.join(SCORES)}, or treat missing values in another way.",
         )
+
+
+def check_described(found: Description, claim: Claim, missing: str) -> None:
+    """Raise InputError as a solve by the score of a claim does of data, as they are described, for what has become of
+    gaps and weights."""
+    if found.gaps and missing == "em":
+        check_em(kind_of(claim.score), claim)
+    elif found.gaps:
+        check_averaged(claim)
+    if found.in_parts:
+        check_parts(found.source, claim)
 
 
 def with_gaps(data: Any) -> Any:

@@ -295,6 +295,7 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
     from extbnsl.data import Reading, read_file
     from extbnsl.data.description import described
     from extbnsl.data.given import given
+    from extbnsl.em.model import check_described
 
     with _told_in_python():
         treated, names = made_of(DataOptions, options), options["names"]
@@ -304,6 +305,8 @@ def describe(data: Any, **options: Any) -> list[dict[str, Any]]:
             found = read_file(make, data, treated, Reading())
         else:
             found = given(data, names).made(make, treated)
+        if kind is not None:
+            check_described(found, Claim(score_named(options["score"]).name), treated.missing)
         rows = [column._asdict() for column in found.columns]
         for row, column in zip(rows, found.columns, strict=True):
             row["odd"] = [sentence.in_python() for sentence in column.odd]

@@ -9,6 +9,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
+from extbnsl.core.sentences import asking
 from extbnsl.scores.score import DEFAULT_ESS, CellScore, Nats, ParameterScore, PenalisedScore, Titled
 
 if TYPE_CHECKING:
@@ -144,10 +145,33 @@ def score_named(name: str, ess: float | None = None) -> Titled:
 def check_data(data: "Data", claim: Claim) -> None:
     """As `check_kind`, and for weights that are not whole by a score whose regrets are of whole records."""
     check_kind(data.kind, claim)
-    if data.weights is not None and claim.score in OF_RECORDS:
+    if data.weights is not None:
+        check_parts(data.source, claim)
+
+
+def check_parts(source: str, claim: Claim) -> None:
+    """Raise InputError for a score whose regrets are of whole records, of which rows are only parts."""
+    if claim.score in OF_RECORDS:
         raise InputError(
-            f"{data.source} has weights that are not whole, or imputed tables, and {claim.score!r} counts whole "
+            f"{source} has weights that are not whole, or imputed tables, and {claim.score!r} counts whole "
             f"records: take one of {', '.join(name for name in NAMES if name not in OF_RECORDS)}."
+        )
+
+
+def check_averaged(claim: Claim) -> None:
+    """Raise InputError for a score that cannot cost each family over the records that lack none of its values."""
+    score = score_claimed(claim)
+    if model_of(kind_of(score.name), score.name) == COLUMNS:
+        raise InputError(
+            asking("missing", "average"),
+            f" is for tables and regressions, each of records of its own, and {score.name!r} goes by one covariance; "
+            "take cg-bic, or treat missing values in another way.",
+        )
+    if kind_of(score.name) == STATES and not isinstance(score, ParameterScore):
+        raise InputError(
+            asking("missing", "average"),
+            f" goes by a price of each parameter, and {score.name!r} has none; take mdl or aic, or treat missing "
+            "values in another way.",
         )
 
 

@@ -75,7 +75,7 @@ def check_claim(problem: Data | LocalScores, claim: Claim, latent: bool = False)
     if isinstance(problem, LocalScores):
         given_scores(problem, claim)
     elif problem.latent and latent:
-        check_em(problem, claim)
+        check_em(problem.kind, claim)
         source_of(with_gaps(problem), claim)  # of which EM begins
     else:
         source_of(problem, claim)

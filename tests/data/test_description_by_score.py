@@ -1,5 +1,7 @@
 """What a score would take columns for, by `describe`: states or numbers, and what it refuses."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +27,41 @@ def of_all_kinds():
 
 def taken(frame, **options):
     return {row["name"]: (row["taken"], row["refused"], bool(row["states"])) for row in describe(frame, **options)}
+
+
+@pytest.mark.parametrize(
+    ("score", "options", "sentence"),
+    [
+        ("bdeu", {"missing": "average"}, r"--missing average goes by a price of each parameter, and 'bdeu' has none"),
+        ("fnml", {"missing": "average"}, r"--missing average goes by a price of each parameter, and 'fnml' has none"),
+        ("dg-bic", {"missing": "average"}, r"--missing average .*, and 'dg-bic' goes by one covariance"),
+        ("qnml", {"missing": "em"}, r"--missing em goes by a likelihood .*, and 'qnml' is no such score"),
+        ("fnml", {"missing": "drop", "weights": "w"}, r"has weights that are not whole, .* and 'fnml' counts whole"),
+        ("qnml", {"missing": "drop", "imputation": "i"}, r"imputed tables, and 'qnml' counts whole records"),
+        (
+            "bdeu",
+            {"missing": "drop", "resolution": 0.1},
+            r"--resolution: it is of numbers, and this score takes states",
+        ),
+    ],
+)
+def test_what_a_score_refuses_of_gaps_and_weights_is_refused_as_a_solve_does(
+    tmp_path, capsys, score, options, sentence
+):
+    file = tmp_path / "data.csv"
+    file.write_text("a,b,w,i\nx,1,1.5,1\n,2,2,1\ny,2,1,1\nx,1,1,2\n,2,2,2\ny,1,1,2\n")
+    frame = pd.read_csv(file)
+    drop = [name for name in ("w", "i") if name not in options.values()]
+    said = list[str]()
+    for ask in (describe, extbnsl.learn):
+        with pytest.raises(InputError) as refused:
+            ask(frame, score=score, drop=drop, **options)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    typed = [part for name, own in options.items() for part in (f"--{name}", str(own))]
+    assert main(["describe", str(file), "--score", score, "--drop", ",".join(drop), *typed]) == 30
+    assert re.search(sentence, capsys.readouterr().err)
+    assert describe(frame.dropna(), score="bdeu", missing="average", drop=["w", "i"])
 
 
 @pytest.mark.parametrize(

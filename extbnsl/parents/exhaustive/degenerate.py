@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import Mention, asking
+from extbnsl.core.sentences import Mention
 from extbnsl.data import Mixed
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.constraints import Constraints
@@ -21,7 +21,7 @@ from extbnsl.parents.exhaustive.collected import FoundFamilies, Known, all_found
 from extbnsl.parents.exhaustive.one_by_one import ChildSource
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.degenerate import Blocks, blocks_of
-from extbnsl.scores.known import parameter_price
+from extbnsl.scores.known import check_averaged, parameter_price
 from extbnsl.scores.records import ByRecords
 
 CUT = 16  # candidates, from which on a search is cut into parts
@@ -39,11 +39,7 @@ class Degenerate(ChildSource):
     def of(cls, data: Mixed, claim: Claim, constraints: Constraints) -> "Degenerate":
         """The source of data with the score of a claim. InputError where values are missing."""
         if data.gaps:
-            raise InputError(
-                asking("missing", "average"),
-                " is for tables and regressions, each of records of its own, and 'dg-bic' goes by one covariance; "
-                "take cg-bic, or treat missing values in another way.",
-            )
+            check_averaged(claim)
         price = parameter_price(claim, data.total)
         return cls(data, claim, constraints, np.arange(data.variables), blocks_of(data), price)
 

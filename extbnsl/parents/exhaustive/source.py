@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import MIXED, NUMBERS, STATES
-from extbnsl.core.errors import InputError
-from extbnsl.core.sentences import asking
 from extbnsl.data import Data, Dataset, Mixed, Numbers, distinct_rows
 from extbnsl.data.dataset import of_latent
 from extbnsl.machine.workers import Stopped, Workers
@@ -24,7 +22,7 @@ from extbnsl.parents.pruning import with_rounding
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.formula import Formula
-from extbnsl.scores.known import COLUMNS, Known, check_data, model_of, score_of
+from extbnsl.scores.known import COLUMNS, Known, check_averaged, check_data, model_of, score_of
 from extbnsl.scores.rows import Rows
 from extbnsl.scores.score import ParameterScore, most_parents
 
@@ -136,13 +134,9 @@ def _of_states(data: Dataset, claim: Claim, constraints: Constraints) -> Source:
         return Counted.of(data, claim, constraints)
     from extbnsl.parents.exhaustive.averaged import AveragedStates
 
+    check_averaged(claim)
     score = score_of(claim)
-    if not isinstance(score, ParameterScore):
-        raise InputError(
-            asking("missing", "average"),
-            f" goes by a price of each parameter, and {score.name!r} has none; take mdl or aic, or treat missing "
-            "values in another way.",
-        )
+    assert isinstance(score, ParameterScore), "others have been refused"
     claim = replace(claim, score=score.name, ess=score.ess)
     return AveragedStates(data, claim, constraints, np.arange(data.variables), score)
 
