@@ -138,10 +138,12 @@ class Treatment:
         return self.uses(name) or name in self.of_records
 
     @property
-    def of_records(self) -> tuple[str, ...]:
-        """The columns that are no variables: they say something of the records."""
-        own = tuple(name for name in (self.weights, self.imputation, self.targets) if name is not None)
-        return own if self.slicing is None else (*own, *self.slicing.columns)
+    def of_records(self) -> dict[str, str]:
+        """The columns that are no variables, as they say something of the records, with the options that name them."""
+        own = {self.weights: "weights", self.imputation: "imputation", self.targets: "targets"}
+        if self.slicing is not None:
+            own |= {self.slicing.unit: "unit-column", self.slicing.time: "time-column"}
+        return {name: option for name, option in own.items() if name is not None}
 
     def markers_in(self, name: str) -> frozenset[str]:
         """The texts that stand for a missing value in the column of this name; no state that is declared by its name
@@ -245,22 +247,38 @@ _FLAGS = {("instant", False): "no-instant"}
 
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:
     """The columns to use, in their order; InputError if an option names a column that is not there, or none is left."""
-    check_there("na", wanted.markers_of, columns, source)
+    _check_named("na", wanted.markers_of, columns, wanted, source)
     if wanted.columns is None and not (
         wanted.drop or wanted.discrete or wanted.rules or wanted.states or wanted.resolution
     ):
         return list(columns)
-    check_there("columns", wanted.columns or (), columns, source)
-    check_there("drop", wanted.drop, columns, source)
-    check_there("discrete", wanted.discrete or (), columns, source)
-    check_there("states", wanted.states, columns, source)
-    check_there("discretise", [name for name in wanted.rules if name is not None], columns, source)
-    check_there("resolution", [name for name in wanted.resolution if name is not None], columns, source)
+    given: dict[str, Iterable[str | None]] = {
+        "columns": wanted.columns or (),
+        "drop": wanted.drop,
+        "discrete": wanted.discrete or (),
+        "states": wanted.states,
+        "discretise": wanted.rules,
+        "resolution": wanted.resolution,
+    }
+    for option_of, names in given.items():
+        _check_named(option_of, [name for name in names if name is not None], columns, wanted, source)
     kept = [column for column in columns if wanted.uses(column.name)]
     if columns and not kept:
         both = (Mention("columns"), " and ", Mention("drop"))
         raise InputError(f"{source}: ", *both, " leave no column: leave at least one.")
     return kept
+
+
+def _check_named(option: str, names: Iterable[str], columns: Sequence[Column], wanted: Treatment, source: str) -> None:
+    """As `check_there`, of columns that are to be variables; of a column that another option says to be none, as the
+    data have it, say that."""
+    named = list(names)
+    for name in named:
+        if name in wanted.of_records:
+            by = Mention(wanted.of_records[name])
+            told = f"column '{name}' of {source} is no variable, since ", by, " names it; leave it out of one of them."
+            raise InputError(*told, option=option, names=[name])
+    check_there(option, named, columns, source)
 
 
 def check_there(option: str, names: Iterable[str], columns: Sequence[Column], source: str) -> None:

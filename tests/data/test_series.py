@@ -232,7 +232,7 @@ def test_a_first_column_that_numbers_the_records_may_be_the_time(tmp_path):
         ({"a[t-1]": list("xyxy")}, {"time_column": "t"}, r"column 'a\[t-1\]' is called as columns of the past are"),
         ({"w": [1, 1, 1, 1]}, {"time_column": "t", "weights": "w"}, "time_column and weights exclude each other"),
         ({}, {"time_column": 3}, "3 is no name of a column"),
-        ({}, {"time_column": "t", "columns": "t"}, "no column|leave no column"),
+        ({}, {"time_column": "t", "columns": "t"}, r"columns: column 't' of .* is no variable, since time_column"),
     ],
 )
 def test_refused(change, options, said):

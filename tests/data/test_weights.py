@@ -126,6 +126,19 @@ def test_weights_of_many_digits_are_rounded_and_that_is_told():
     assert dataset.records <= (1 << 20) + 200
 
 
+@pytest.mark.parametrize(
+    "options", [{"drop": "w"}, {"columns": "a,w"}, {"discrete": "w"}, {"na": "w=1"}, {"discretise": "w=mean"}]
+)
+@pytest.mark.parametrize("name", ["weights", "targets", "imputation"])
+def test_a_column_that_is_no_variable_is_not_told_to_be_missing(tmp_path, name, options):
+    path, (option,) = csv_of(tmp_path), options
+    told = rf"--{option}: column 'w' of .*data.csv is no variable, since --{name} names it; leave it out of one"
+    with pytest.raises(InputError, match=told):
+        extbnsl.read_csv(path, **{name: "w"}, **options)
+    with pytest.raises(InputError, match="is no variable, since"):
+        extbnsl.describe(path, **{name: "w"}, **options)
+
+
 def test_weights_alone_are_no_data(tmp_path):
     with pytest.raises(InputError, match="has no column but 'X0': give at least one variable"):
         from_array([[1], [2]], weights="X0")
