@@ -28,7 +28,7 @@ from extbnsl.data.encode import (
     without_numbers,
 )
 from extbnsl.data.kinds import KINDS
-from extbnsl.data.missing import hints, missing_label, settle_missing
+from extbnsl.data.missing import advice_on_missing, hints, missing_label, settle_missing
 from extbnsl.data.remarks import Remark, columns_told
 from extbnsl.data.series import parted
 from extbnsl.data.states import (
@@ -94,7 +94,7 @@ def described(
     of_states = [looked[j] for j in at]
     as_numbers = [one.column for one in looked if one.column.name in numbers]
     faults += _of_numbers(as_numbers, odd, rows, wanted)
-    refused = [*faults, *_refusals(looked, of_states, marked, wanted)]
+    refused = [*faults, *_refusals(looked, of_states, marked, wanted, kind)]
     told = [*hints([one.column for one in looked]), *(of_few(as_numbers) if kind == MIXED else [])]
     notes = _notes(of_states, [now[j] for j in at], refused, told, [row.name for row in found], wanted)
     for note in notes:
@@ -197,16 +197,21 @@ def _taken(row: Described, as_numbers: bool) -> Described:
 
 
 def _refusals(
-    looked: Sequence[Looked], of_states: Sequence[Looked], marked: Sequence[Column], wanted: Treatment
+    looked: Sequence[Looked],
+    of_states: Sequence[Looked],
+    marked: Sequence[Column],
+    wanted: Treatment,
+    kind: str | None,
 ) -> list[Remark]:
     """Remarks on all that a solve refuses the columns for, of which some are to have states; marked: the same with all
-    records, as it asks of those too that have the weight 0 whether they lack values."""
+    records, as it asks of those too that have the weight 0 whether they lack values; kind: of data, as `described` has
+    it."""
     columns = [one.column for one in looked]
     remarks = refusals(of_states, are_numbers(columns))
     lacking = tuple(column.name for column in marked if (column.codes < 0).any())
     if lacking and wanted.missing == "refuse":
         lack = "lack values" if len(lacking) > 1 else "lacks values"
-        advice = ("use ", asking("missing", "drop"), " or ", asking("missing", "state"))
+        advice = advice_on_missing(marked, states=kind != NUMBERS)
         remarks.append(Remark(lacking, (f"{columns_told(lacking)} {lack}",), advice))
     twice = tuple(name for name, count in Counter(column.name for column in columns).items() if count > 1 or not name)
     if twice:

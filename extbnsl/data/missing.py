@@ -76,13 +76,15 @@ def settle_missing(
         f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {row} of the data",
         names=names,
         row=row,
-        advice=_advice(columns, counts, lacked, states),
+        advice=advice_on_missing(columns, states),
     )
 
 
-def _advice(columns: Sequence[Column], counts: Sequence[int], lacked: int, states: bool) -> Advice:
-    """What to do about missing values in columns that lack so many; `lacked` records lack one."""
-    records = len(columns[0].codes)
+def advice_on_missing(columns: Sequence[Column], states: bool) -> Advice:
+    """What to do about the missing values in columns, of which some lack one; states: whether a state is possible."""
+    lacking = [column.codes < 0 for column in columns]
+    counts = [int(np.count_nonzero(own)) for own in lacking]
+    records, lacked = len(lacking[0]), int(np.logical_or.reduce(lacking).sum())
     if records in counts:
         empty = [column.name for column, count in zip(columns, counts, strict=True) if count == records]
         which = "which has" if len(empty) == 1 else "which have"

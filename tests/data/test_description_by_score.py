@@ -131,3 +131,23 @@ def test_the_command_shows_it(of_all_kinds, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "A solve is refused" in told
     assert "together: --drop ward" in told
+
+
+@pytest.mark.parametrize(
+    ("column", "score", "advice"),
+    [
+        ([0.5, None, 1.5, 2.5], "gaussian-bic", 'use missing="drop" (leaves out 1 of 4 records).'),
+        (
+            ["x", None, "y", "x"],
+            "mdl",
+            'use missing="drop" (leaves out 1 of 4 records) or missing="state".',
+        ),
+        ([None] * 4, "mdl", "leave out 'a', which has no value at all, with drop=\"a\"."),
+    ],
+)
+def test_what_to_do_about_missing_values_is_what_a_solve_says(column, score, advice):
+    frame = pd.DataFrame({"a": column, "b": [1, 2, 4, 3]})
+    assert describe(frame, score=score)[0]["odd"][0].endswith(advice)
+    with pytest.raises(InputError) as refused:
+        extbnsl.learn(frame, score=score)
+    assert str(refused.value).endswith(advice)
