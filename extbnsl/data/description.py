@@ -213,6 +213,10 @@ def _refusals(
         lack = "lack values" if len(lacking) > 1 else "lacks values"
         advice = advice_on_missing(marked, states=kind != NUMBERS)
         remarks.append(Remark(lacking, (f"{columns_told(lacking)} {lack}",), advice))
+    empty = tuple(column.name for column in columns if not (column.codes >= 0).any())
+    if empty and wanted.missing in WITH_GAPS:
+        leave = f"leave {'them' if len(empty) > 1 else 'it'} out"
+        remarks.append(Remark(empty, (f"no record has a value in {columns_told(empty)}",), (leave, dropped(empty))))
     twice = tuple(name for name, count in Counter(column.name for column in columns).items() if count > 1 or not name)
     if twice:
         what = f"the name{'s' if len(twice) > 1 else ''} {listed(twice)} cannot be told apart"

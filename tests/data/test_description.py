@@ -185,6 +185,15 @@ def test_columns_of_all_kinds(describe, columns, kind):
     assert rows["a"].kind == kind
 
 
+@pytest.mark.parametrize("missing", ["average", "em"])
+def test_a_column_without_any_value_cannot_be_averaged_or_completed(describe, missing):
+    columns = {"a": [""] * 30, "b": ["0", "1"] * 15}
+    rows, _ = describe(columns, missing=missing)
+    assert rows["a"].refused
+    assert any("No record has a value in column 'a'" in str(sentence) for sentence in rows["a"].odd)
+    assert not rows["b"].refused
+
+
 def test_names_that_cannot_be_told_apart_are_odd(tmp_path):
     (tmp_path / "d.csv").write_text("a,a,b\n0,1,0\n1,0,1\n")
     rows = extbnsl.describe(tmp_path / "d.csv")
