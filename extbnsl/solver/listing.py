@@ -4,6 +4,7 @@ what all of these add up to, if they are too many to list. The standing follows.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.multipliers import families_of
@@ -48,12 +49,10 @@ def first_families(run: RankingRun) -> Survivors:
 
 
 def begin_listing(run: RankingRun, scores: LocalScores, upper: float) -> None:
-    """Let the standing have what a network costs, and the first slack: where all networks within a factor are listed,
-    those of equivalence classes, that of the factor."""
-    scope, standing = run.asked.scope, run.commits.standing
+    """Let the standing have what a network costs, and the first slack."""
+    standing = run.commits.standing
     standing.upper_bound = upper
-    at_once = scope.slack if scope.classes else None
-    standing.next_slack = at_once or _no_more(scope, _first_slack(scores, upper, run.context))
+    standing.next_slack = _no_more(run.asked.scope, _first_slack(scores, upper, run.context))
     run.commits.commit_if_due()
 
 
@@ -87,15 +86,19 @@ def list_networks(run: RankingRun) -> None:
         costs = found.networks.costs
         try:
             if not _enough(scope, found, run):
-                wanted = scope.k or MOST_LISTED
-                slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
-                if scope.slack is None and slack > _widest(run):
-                    slack = math.inf
+                slack = _wider(run, slack, costs - costs[0])
         finally:  # whoever stops meanwhile has the list, in the standing and in the ledger
             standing.next_slack, standing.found = slack, found
             standing.upper_bound = min(standing.upper_bound, float(costs[0]))
             standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
             standing.ledger.keep(FOUND, found.arrays, whole=True)
+
+
+def _wider(run: RankingRun, slack: float, above: NDArray[np.float64]) -> float:
+    """The next slack, when the networks within this one cost so much more than the best, ascending."""
+    scope = run.asked.scope
+    wider = _no_more(scope, next_slack(slack, above, scope.k or MOST_LISTED))
+    return math.inf if scope.slack is None and wider > _widest(run) else wider
 
 
 def _widest(run: RankingRun) -> float:

@@ -233,12 +233,16 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
     )
     own = {field.name: getattr(result, field.name) for field in fields(Result)}
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
+    counted = _how_many(ranked, found, tallied, scope)
+    within = found.within if found.within >= 0.0 else None
+    if scope.slack is not None and within is not None and counted is None:
+        within = scope.slack  # there are as many within less
     return KBestResult(
         **own,
         networks=ranked,
-        within=found.within if found.within >= 0.0 else None,
+        within=within,
         arcs=arcs,
-        counted=_how_many(ranked, found, tallied, scope),
+        counted=counted,
         share=share,
         written=scope.top,
     )

@@ -17,6 +17,7 @@ from patching import running_out
 
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.events import StageStarted
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data.reading import read_csv
 from extbnsl.kbest.scope import ALL, Scope
@@ -25,6 +26,7 @@ from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.solver import k_best
+from extbnsl.solver.listing import LISTING
 from extbnsl.verify.rescoring import score_network
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
@@ -296,3 +298,20 @@ def test_networks_are_a_sequence():
     assert repr(networks) == "<RankedNetworks: 9>"
     with pytest.raises(IndexError):
         networks[9]
+
+
+def test_no_more_classes_within_a_factor_are_looked_for_than_are_asked_for():
+    """Networks within the factor may be many more, and are not counted: first the best one is proved."""
+    dataset, looked = random_dataset(np.random.default_rng(3), 6, 30, 2), []
+    scope = Scope(k=5, within_factor=1e6, classes=True)
+    result = k_best_networks(dataset, scope, budgets=ONE, observer=looked.append)
+    plain = k_best_networks(dataset, Scope(k=5, classes=True), budgets=ONE)
+    assert (result.status, result.within, result.counted) == (OPTIMAL, scope.slack, None)
+    assert result.networks.costs.tolist() == plain.networks.costs.tolist()
+    assert result.networks.shares.tolist() == pytest.approx(plain.networks.shares.tolist())
+    slacks = [event.detail for event in looked if isinstance(event, StageStarted) and event.stage == LISTING]
+    assert slacks
+    assert not any("13.8 nats" in detail for detail in slacks)
+    all_of_them = k_best_networks(dataset, Scope(k=10**6, within_factor=5.0, classes=True), budgets=ONE)
+    assert all_of_them.counted == len(all_of_them.networks) > 1
+    assert all_of_them.within == pytest.approx(math.log(5.0))
