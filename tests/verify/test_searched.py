@@ -221,7 +221,7 @@ def test_what_a_solve_searches_holds(score, seed, n, max_parents, knowing):
     with Workers(1) as workers:
         optimality = verify_optimality(document, dataset, workers)
     assert optimality.complete, optimality
-    assert optimality.by == kinds_of(result)
+    assert optimality.by <= kinds_of(result)  # without families of later copies it may need no search
 
 
 def as_searched(document):
