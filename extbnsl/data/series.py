@@ -249,7 +249,7 @@ def _of_numbers(column: Column) -> NDArray[np.float64] | None:
     texts = [column.values[code] for code in used.tolist()]
     if numbers_of(texts) is None:
         return None
-    exact = list(map(Fraction, texts))
+    exact = [Fraction(float(text) if "e" in text.lower() else text) for text in texts]  # 1e-99999999 has many digits
     least, times = min(exact), np.zeros(len(column.values))
     times[used] = [float(one - least) for one in exact]
     return times[column.codes]

@@ -102,11 +102,11 @@ def _wider(run: RankingRun, slack: float, above: NDArray[np.float64]) -> float:
 
 
 def _widest(run: RankingRun) -> float:
-    """The slack after which all families are looked at: some may be singular, so that no slack has as many as there
-    are sets of parents. Nothing depends on it but time: a nat for each value, and what the cheapest families cost."""
+    """The slack after which all families of data are looked at: some may be singular, so that no slack has as many as
+    there are sets of parents. Nothing depends on it but time: a nat for each value, and what the cheapest families
+    cost. Local scores are all given, and may be differences that are next to nothing."""
     problem = run.asked.problem
-    values = 0 if isinstance(problem, LocalScores) else problem.observed * problem.variables
-    return values + _cheapest(run)
+    return math.inf if isinstance(problem, LocalScores) else problem.observed * problem.variables + _cheapest(run)
 
 
 def _cheapest(run: RankingRun) -> float:

@@ -171,6 +171,8 @@ def test_large_numbers_are_times_as_they_are_written():
     ):
         data = from_dataframe({"t": times, "a": list("xyxxy")}, time_column="t")
         assert (data.records, data.slices.left_out) == (4, 0)
+    data = from_dataframe({"t": ["1e-99999999", "1", "2", "3", "4"], "a": list("xyxxy")}, time_column="t")
+    assert (data.records, data.slices.left_out) == (4, 0)
     with pytest.raises(InputError, match=r"too large for their steps.*take the first one from all"):
         from_dataframe({"t": [0, *(10**17 + 64 * i for i in range(4))], "a": list("xyxxy")}, time_column="t")
 
