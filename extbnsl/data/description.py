@@ -23,8 +23,8 @@ from extbnsl.data.encode import (
     of_constant,
     of_equal,
     of_unseen,
-    repeated,
     values_of,
+    weights_left,
     without_numbers,
 )
 from extbnsl.data.kinds import KINDS
@@ -45,6 +45,7 @@ from extbnsl.data.states import (
 from extbnsl.data.targets import targets_of
 from extbnsl.data.text import Reading
 from extbnsl.data.treatment import PLAIN_STATES, Treatment, check_there, selected
+from extbnsl.data.weights import repeated
 
 
 def described(
@@ -123,7 +124,7 @@ def _records_left(
     if times is None:
         return kept, warnings, rows, [], wanted.imputation is not None
     try:
-        whole, often, standing, told = repeated(kept, times, source, wanted, reading, rows)
+        whole, often, standing, told = repeated(kept, weights_left(times, wanted, rows), source, reading, rows)
     except InputError as error:
         what = str(error.what).removesuffix(".")
         return columns, (), None, [Remark(tuple(error.names), (what,), tuple(error.advice))], False
