@@ -114,12 +114,16 @@ def fill(size, first, places, below, binomials, space, form, out):
     places: which varsets are present (ranks.py); below: places and figures of those of one member less. Scores with a
     prior over what occurs have a figure for each subset of V that is among them: V less a child is its parent set.
     """
-    places, below, binomials, space, form, out = borrowed((places, below, binomials, space, form, out))
-    begin_at_root(space)
     tally, figures = new_tally(space.table.mlogm.size), np.zeros((space.table.arities.size, out.shape[1]))
-    asked = size, first, places, binomials
-    given = _Tallies(space, form, tally, below, figures)
-    descend(asked, form.kind != OCCURRING, given, _push, _needs_no_more, _fill_group, figures, out)
+    _fill((size, first, places, binomials), _Tallies(space, form, tally, below, figures), out)
+
+
+@inner
+def _fill(asked, given, out):
+    """The same, with what a tally takes: apart, so that it can be borrowed."""
+    asked, given, out = borrowed((asked, given, out))
+    begin_at_root(given.space)
+    descend(asked, given.form.kind != OCCURRING, given, _push, _needs_no_more, _fill_group, given.figures, out)
 
 
 def figures_of_cells(records: NDArray[np.int64], form: Formula) -> NDArray[np.float64]:

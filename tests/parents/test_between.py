@@ -40,7 +40,7 @@ def many_tasks(sizes):
 def bounds(open_, joint, size, task, frames):
     """What the parents of a node cost, and for each candidate that may be added the bound of all with it."""
     cost = between.open_root(open_, joint, size, task, frames)
-    between_bounds.find_bounds(0, task, frames, between_cells.space_of(task))
+    between_bounds.find_bounds(0, task, frames)
     return cost, frames.bound[0]
 
 

@@ -24,7 +24,6 @@ from extbnsl.parents.exhaustive.between_cells import (
     cost_of_cells,
     divide,
     merge,
-    space_of,
     sure_cost,
     tables_of,
     weigh,
@@ -42,12 +41,13 @@ def _limits(at, task, frames):
     return frames.best[at] + task.slack + task.margin, task.limit + frames.counted[at] + task.margin
 
 
-@inner
-def _narrowed(at, task, frames, space):
+@inlined
+def _narrowed(at, task, frames):
     """Take the hopeless candidates from a node, until none is; returns the first one, or -1 if none is left."""
+    task, frames = borrowed((task, frames))
     while True:
         if frames.stale[at]:
-            find_bounds(at, task, frames, space)
+            find_bounds(at, task, frames)
         (cheapest, limit), chosen, closed = _limits(at, task, frames), -1, False
         for v in range(task.arities.size):
             if frames.open[at, v]:
@@ -57,7 +57,7 @@ def _narrowed(at, task, frames, space):
                     closed = True
                 elif chosen < 0:
                     chosen = v
-        if not closed or frames.left[at] == 0 or not merge(at, at, task, frames, space):
+        if not closed or frames.left[at] == 0 or not merge(at, at, task, frames):
             return chosen if frames.left[at] else -1
         frames.stale[at] = True
 
@@ -65,6 +65,7 @@ def _narrowed(at, task, frames, space):
 @inner
 def _prior_of(at, task, frames):
     """The joint states that the parents of any Q of a node have at least."""
+    task, frames = borrowed((task, frames))
     if task.form.kind != SPREAD:
         return float(frames.groups[at] + frames.pure[at])
     joint, more = frames.joint[at], max(1, task.fewest + 1 - frames.size[at])
@@ -76,19 +77,23 @@ def _prior_of(at, task, frames):
 
 
 @inner
-def _exact(at, task, frames, space):
+def _exact(at, task, frames):
     """What P costs."""
+    task, frames = borrowed((task, frames))
+    space = frames.space
     for q in range(space.mask.size):
         space.mask[q] = u64(0)
         for i in range(1, at + 1):
             if frames.path[i] >= 0:
                 space.mask[q] |= task.own[frames.path[i], q]
-    return cost_of_cells(divide(task, frames, space), frames.joint[at], space.counts, task, frames)
+    return cost_of_cells(divide(task, frames), frames.joint[at], space.counts, task, frames)
 
 
 @inner
-def _cost_at_least(at, task, frames, space):
+def _cost_at_least(at, task, frames):
     """What P costs at least: the cells that are not kept count what any costs at least."""
+    task, frames = borrowed((task, frames))
+    space = frames.space
     total, low, cells, end, start = space.tally[0], frames.start[at], frames.cell, frames.end, frames.start[at]
     own, each = task.form.own[task.of_arity] if task.form.kind == TABLES else task.mlogm, task.form.joint
     cost, table = frames.sure[at], 0
@@ -114,9 +119,10 @@ def _cost_at_least(at, task, frames, space):
     return cost
 
 
-@inner
-def _leave_out(at, v, task, frames, space):
+@inlined
+def _leave_out(at, v, task, frames):
     """Make node at + 1 of node `at`: the same parents, without candidate v."""
+    task, frames = borrowed((task, frames))
     after = at + 1
     for k in range(task.arities.size):
         frames.open[after, k] = frames.open[at, k] and k != v
@@ -125,12 +131,14 @@ def _leave_out(at, v, task, frames, space):
     frames.joint[after], frames.prior[after], frames.best[after] = frames.joint[at], frames.prior[at], frames.best[at]
     inherit(at, frames)
     frames.start[after], frames.chosen[after] = frames.start[at] + frames.cells[at], -1
-    frames.stale[after] = merge(at, after, task, frames, space)
+    frames.stale[after] = merge(at, after, task, frames)
 
 
-@inner
-def _enter(at, v, task, frames, space):
+@inlined
+def _enter(at, v, task, frames):
     """Make node at + 1 of node `at` and candidate v."""
+    task, frames = borrowed((task, frames))
+    space = frames.space
     after, codes, tally, inside, start = at + 1, task.codes[v], space.tally, space.inside, frames.start[at]
     to = frames.start[after] = start + frames.cells[at]
     for k in range(task.arities.size):
@@ -185,7 +193,7 @@ def open_root(open_, joint, size, task, frames):
     """Put parents on the stack, of which so many were added and which have so many joint states, and the candidates
     that are open; returns what they cost."""
     open_, task, frames = borrowed((open_, task, frames))
-    space, d, m, cells = space_of(task), task.states.size, task.arities.size, frames.cell
+    space, d, m, cells = frames.space, task.states.size, task.arities.size, frames.cell
     frames.start[0], frames.pure[0], frames.sure[0], frames.left[0] = 0, 0, 0.0, 0
     frames.size[0], frames.joint[0], frames.stale[0], frames.top[0] = size, joint, True, 0
     frames.path[0] = frames.chosen[0] = -1
@@ -202,8 +210,8 @@ def open_root(open_, joint, size, task, frames):
     frames.groups[0], frames.cells[0] = frames.base.max() + 1, d
     frames.prior[0] = _prior_of(0, task, frames)
     weigh(0, d, task, frames, space.fresh)
-    merge(0, 0, task, frames, space)
-    cost = frames.best[0] = _exact(0, task, frames, space)
+    merge(0, 0, task, frames)
+    cost = frames.best[0] = _exact(0, task, frames)
     inside = first_inside(0, frames.varset, np.int64(0), task.tables.width[0], task.tables, scratch(task.tables))
     if inside >= 0:
         frames.best[0] = min(cost, task.tables.costs[inside])
@@ -234,7 +242,7 @@ def search_between(task, frames, halt, found, handed):
     """
     task, frames, halt, found, handed = borrowed((task, frames, halt, found, handed))
     (varsets, costs), (nodes, reduced) = found, handed
-    space, rows = space_of(task), scratch(task.tables)
+    rows = scratch(task.tables)
     width, written, passed, made, varset = task.tables.width[0], 0, 0, 0, frames.varset
     while frames.top[0] >= 0 and written < costs.size and passed < reduced.size and made <= task.effort and not halt[0]:
         top = frames.top[0]
@@ -242,11 +250,11 @@ def search_between(task, frames, halt, found, handed):
             return CROWDED, written, passed, made
         v = frames.chosen[top]
         if v < 0 and frames.size[top] < task.most and frames.size[top] + frames.left[top] > task.fewest:
-            v = _narrowed(top, task, frames, space) if frames.left[top] else -1
+            v = _narrowed(top, task, frames) if frames.left[top] else -1
             if v >= 0:
                 frames.chosen[top] = v
                 if frames.left[top] > 1:
-                    _leave_out(top, v, task, frames, space)
+                    _leave_out(top, v, task, frames)
                     frames.top[0] = top + 1
                     continue
         if v < 0 or not frames.open[top, v]:
@@ -254,7 +262,7 @@ def search_between(task, frames, halt, found, handed):
                 flip(varset, task.variables[frames.path[top]])
             frames.top[0] = top - 1
             continue
-        _enter(top, v, task, frames, space)
+        _enter(top, v, task, frames)
         made += 1
         frames.open[top, v] = False  # so that there is nothing left
         flip(varset, task.variables[v])
@@ -265,11 +273,11 @@ def search_between(task, frames, halt, found, handed):
         frames.best[after] = best
         if frames.size[after] > task.fewest:
             limit = min(_limits(after, task, frames))
-            cost = _cost_at_least(after, task, frames, space)
+            cost = _cost_at_least(after, task, frames)
             if cost < limit:
                 best = min(best, _replacing(cost - task.slack, varset, varsets, costs, written))
                 if cost < best + task.slack:
-                    cost = _exact(after, task, frames, space)
+                    cost = _exact(after, task, frames)
                     best = min(best, _replacing(cost - task.slack, varset, varsets, costs, written))
                     if cost < best + task.slack and cost < limit:
                         for q in range(varset.size):

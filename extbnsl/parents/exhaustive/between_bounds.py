@@ -91,7 +91,7 @@ import math
 import numpy as np
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.kernels.compiler import borrowed, inlined, inner
 from extbnsl.parents.exhaustive.between_cells import first_at
 from extbnsl.parents.exhaustive.cell_frames import ALONE, CORRECTED, COUNTS, PLAIN, ROW, UNEXPLAINED
 from extbnsl.scores.formula import TABLES
@@ -102,27 +102,57 @@ def _add_up(alone, corrected, misfit, own, to_alone, to_corrected, to_unexplaine
     """Add what a cell is worth to its columns, of which `own` is -1; of others it is 0."""
     for c in range(own.size):
         inside = np.int32(own[c])
-        to_alone[c] = max(to_alone[c], alone & inside)
-        to_corrected[c] = max(to_corrected[c], corrected & inside)
+        here, kept = np.int32(alone & inside), np.int32(corrected & inside)
+        to_alone[c] = here if here > to_alone[c] else to_alone[c]
+        to_corrected[c] = kept if kept > to_corrected[c] else to_corrected[c]
         to_unexplained[c] += misfit & inside
 
 
+@inlined
+def _add_bits(word, q, planes):
+    """Add one to the number of each bit of a word, whose binary digits are bits of the planes; how many these are."""
+    p = 0
+    while word:
+        carry = planes[p, q] & word
+        planes[p, q] ^= word
+        word = carry
+        p += 1
+    return p
+
+
 @inner
-def _count_states(present, first, states):
-    """Add to each column how many of the child's states are there, from word `first` on."""
-    for k in range(len(present)):
-        for q in range(first, present.shape[1]):
-            word = present[k, q]
-            own = states[64 * q : 64 * q + 64]
-            for b in range(64):
-                own[b] += np.int32((word >> u64(b)) & u64(1))
+def _take_numbers(most, first, planes, to):
+    """Add to each column the number of its bit in the first `most` planes, from word `first` on, and clear these."""
+    planes, to = borrowed((planes, to))
+    for p in range(most):
+        for q in range(first, planes.shape[1]):
+            word, own = planes[p, q], to[64 * q : 64 * q + 64]
+            planes[p, q] = u64(0)
+            if word:
+                for b in range(64):
+                    own[b] += np.int32((word >> u64(b)) & u64(1)) << np.int32(p)
 
 
 @inlined
-def _by_prior(at, begin, task, frames, space):
+def _count_states(present, first, planes):
+    """Count of each column in how many states of the child it is there, from word `first` on, and clear these; how
+    many planes have numbers."""
+    most = 0
+    for k in range(len(present)):
+        for q in range(first, present.shape[1]):
+            word = present[k, q]
+            if word:
+                most = max(most, _add_bits(word, q, planes))
+                present[k, q] = u64(0)
+    return most
+
+
+@inlined
+def _by_prior(at, begin, task, frames):
     """Add to the columns, from one on, what the cells j of a node cost at least by priors, less `plain` times ln r."""
+    space = frames.space
     cells, marks, present, total = frames.cell, task.bits, space.present, space.total
-    columns, low, first = task.first[-1], frames.start[at], begin >> 6
+    columns, low, first, most = task.first[-1], frames.start[at], begin >> 6, 0
     each = np.int32(math.floor(first_at(at, task, frames) * task.scale))
     alone, corrected, unexplained = (
         space.alone[begin:columns],
@@ -131,9 +161,6 @@ def _by_prior(at, begin, task, frames, space):
     )
     for j in range(frames.groups[at]):
         high, several = frames.end[frames.start[at] + j], False
-        for k in range(len(present)):
-            for q in range(first, marks.shape[1]):
-                present[k, q] = u64(0)
         for u in range(low, high):
             row = marks[cells[u, ROW]]
             if cells[u, ALONE] == PLAIN:
@@ -153,14 +180,15 @@ def _by_prior(at, begin, task, frames, space):
             _add_up(cells[u, ALONE], cells[u, CORRECTED], cells[u, UNEXPLAINED], own, alone, corrected, unexplained)
         low = high
         if not several:
-            _count_states(present, first, space.plain)
+            most = max(most, _count_states(present, first, space.planes))
             continue
-        for c in range(64 * first, total.size):
-            space.states[c] = 0
-        _count_states(present, first, space.states)
         states, own = space.states[begin:columns], total[begin:columns]
-        for c in range(alone.size):
+        for c in range(states.size):
+            states[c] = 0
+        _take_numbers(_count_states(present, first, space.few), first, space.few, space.states)
+        for c in range(states.size):
             own[c] += max(states[c] * each + alone[c], unexplained[c] + corrected[c])
+    _take_numbers(most, first, space.planes, space.plain)
 
 
 @inlined
@@ -197,8 +225,10 @@ def _add_single(of_one, records, to):
 
 
 @inner
-def _by_tables_of(at, begin, task, frames, space):
+def _by_tables_of(at, begin, task, frames):
     """Add to `plain`, from a column on, what the cells j of a node cost at least by tables, in whole numbers."""
+    task, frames = borrowed((task, frames))
+    space = frames.space
     cells, low, columns, of_one = frames.cell, frames.start[at], task.first[-1], task.of_one
     ones, others, total = space.ones[:, begin:columns], space.others[:, begin:columns], space.plain[begin:columns]
     mixed, corrected, unexplained, apart = (
@@ -246,19 +276,22 @@ def _by_tables_of(at, begin, task, frames, space):
 
 
 @inner
-def find_bounds(at, task, frames, space):
+def find_bounds(at, task, frames):
     """Find the bound of all Q of a node with each of the open candidates; see the module."""
+    task, frames = borrowed((task, frames))
+    space = frames.space
     begin, total, each = 0, space.total, np.int64(math.floor(first_at(at, task, frames) * task.scale))
     each = np.int64(1) if task.form.kind == TABLES else each  # `plain` has whole numbers
     while begin < task.arities.size and not frames.open[at, begin]:
         begin += 1
     begin = task.first[begin]  # the first column of an open candidate
-    for c in range(64 * (begin >> 6), total.size):
-        total[c] = space.plain[c] = 0
+    behind, plain = total[begin:], space.plain[begin:]
+    for c in range(plain.size):
+        behind[c] = plain[c] = 0
     if task.form.kind == TABLES:
-        _by_tables_of(at, begin, task, frames, space)
+        _by_tables_of(at, begin, task, frames)
     else:
-        _by_prior(at, begin, task, frames, space)
+        _by_prior(at, begin, task, frames)
     for v in range(task.arities.size):
         if frames.open[at, v]:
             found = np.int64(0)

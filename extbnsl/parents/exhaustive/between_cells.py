@@ -3,13 +3,11 @@ become one. The words are those of `between_bounds`, which shows why the bounds 
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import assign, u64
-from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.kernels.compiler import borrowed, inlined, inner
 from extbnsl.kernels.hashing import extended, first_slot, hashed, next_slot, spread
 from extbnsl.parents.exhaustive.cell_frames import ALONE, CORRECTED, COUNTS, PLAIN, ROW, SEEN, UNEXPLAINED
 from extbnsl.scores.formula import SPREAD, TABLES, first_of
@@ -19,62 +17,6 @@ OWN, JOINT, OWN_SLOPE, JOINT_SLOPE = range(4)  # tables of a prior, by a number 
 HALVINGS = 12  # of a prior until its slope is to be non-negative; else nothing is said of a cell
 MOST_WORTH = 1 << 29  # what a cell is worth at most in whole numbers, so that sums of a few are no larger than int32
 STEEP = 1e-9  # a slope that is certainly not negative
-
-
-class CellSpace(NamedTuple):
-    """Working space: slots (2 d,) int64 of a hash table, zero between uses; place, cell (d,), counts (d, r) int64 of
-    cells; fresh (d,) int64: cells to be weighed; present (r, w) uint64: in which columns a state of the child is;
-    alone, corrected, unexplained, states, plain (64 w,) int32, total (64 w,) int64 of columns; ones, others (r, 64 w)
-    int32: by tables, their records by state, in cells of one state and in others; tally (most states, r),
-    inside (most states,) int64 of a candidate's states; mask (w,) uint64; times (m,) int64, zero between uses."""
-
-    slots: NDArray[np.int64]
-    place: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    fresh: NDArray[np.int64]
-    present: NDArray[np.uint64]
-    alone: NDArray[np.int32]
-    corrected: NDArray[np.int32]
-    unexplained: NDArray[np.int32]
-    states: NDArray[np.int32]
-    plain: NDArray[np.int32]
-    total: NDArray[np.int64]
-    ones: NDArray[np.int32]
-    others: NDArray[np.int32]
-    tally: NDArray[np.int64]
-    inside: NDArray[np.int64]
-    mask: NDArray[np.uint64]
-    times: NDArray[np.int64]
-
-
-@inlined
-def space_of(task):
-    """Space for the rows of a task."""
-    d, m = task.states.size, task.arities.size
-    words = task.bits.shape[1]
-    columns = 64 * words
-    counted = columns if task.form.kind == TABLES else 0
-    return CellSpace(
-        np.zeros(2 * d, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros((d, task.arity), np.int64),
-        np.zeros(d, np.int64),
-        np.zeros((task.arity, words), np.uint64),
-        np.zeros(columns, np.int32),
-        np.zeros(columns, np.int32),
-        np.zeros(columns, np.int32),
-        np.zeros(columns, np.int32),
-        np.zeros(columns, np.int32),
-        np.zeros(columns, np.int64),
-        np.zeros((task.arity, counted), np.int32),
-        np.zeros((task.arity, counted), np.int32),
-        np.zeros((task.arities.max() if m else 1, task.arity), np.int64),
-        np.zeros(task.arities.max() if m else 1, np.int64),
-        np.zeros(words, np.uint64),
-        np.zeros(m, np.int64),
-    )
 
 
 @inner
@@ -93,6 +35,7 @@ def _fill_parts(own, joint, first, records, each, known):
 @inner
 def tables_of(joint, records, task, frames):
     """The place of the tables by the prior of so many joint states of the parents, filled for so many records."""
+    task, frames = borrowed((task, frames))
     at = np.int64(hashed(u64(min(joint, 9e18))) % u64(frames.priors.size))
     if frames.priors[at] != joint:
         frames.priors[at], frames.filled[at] = joint, 0
@@ -114,6 +57,7 @@ def tables_of(joint, records, task, frames):
 @inner
 def _cost_of(counts, records, joint, task, frames):
     """What a cell of these counts, so many records together, costs by the prior of so many joint states."""
+    counts, task, frames = borrowed((counts, task, frames))
     known = frames.known[tables_of(joint, records, task, frames)]
     cost = known[OWN, records]
     for k in range(counts.size):
@@ -133,6 +77,7 @@ def _by_tables(counts, records, own, joint):
 @inner
 def _least_of(counts, records, misfit, joint, task, frames):
     """D(u): what a cell of these counts costs at least by the prior of so many joint states, or of more."""
+    counts, task, frames = borrowed((counts, task, frames))
     cost, least = _cost_of(counts, records, joint, task, frames), np.inf
     for _ in range(HALVINGS):
         known = frames.known[tables_of(joint, records, task, frames)]
@@ -173,6 +118,7 @@ def _whole(nats, task):
 @inner
 def weigh(at, count, task, frames, fresh):
     """Find what those cells u of a node are worth that are among the first ones of `fresh`."""
+    task, frames, fresh = borrowed((task, frames, fresh))
     cells, mlogm, each = frames.cell, task.mlogm, first_at(at, task, frames)
     joint, fixed, behind = frames.prior[at], task.form.kind == TABLES, frames.start[at] + frames.cells[at]
     table = 0 if fixed else tables_of(joint, 1, task, frames)
@@ -240,12 +186,14 @@ def sure_cost(counts, joint, task):
 
 
 @inner
-def merge(source, at, task, frames, space):
+def merge(source, at, task, frames):
     """Make the cells u of a node of those of a source, which may be the node itself: those that no open candidate tells
     apart are one; whether any were two.
 
     Rows are compared, not only their hashes.
     """
+    task, frames = borrowed((task, frames))
+    space = frames.space
     cells, bits, mask, origin = frames.cell, task.bits, space.mask, frames.start[source]
     slots, place, start, arity = space.slots, space.place, frames.start[at], task.arity
     for q in range(mask.size):
@@ -301,9 +249,11 @@ def merge(source, at, task, frames, space):
 
 
 @inner
-def divide(task, frames, space):
+def divide(task, frames):
     """Divide all rows by the bits of the mask and the root's parents: `cell` is that of each row, `counts` its records
     by the child's states; returns how many cells there are."""
+    task, frames = borrowed((task, frames))
+    space = frames.space
     slots, place, cell, d, found = space.slots, space.place, space.cell, task.states.size, 0
     for i in range(d):
         key = spread(u64(frames.base[i] + 1))
@@ -331,6 +281,7 @@ def divide(task, frames, space):
 def cost_of_cells(cells, states, counts, task, frames):
     """What the first cells of these counts (.., r), some of which may be empty, cost together if the parents have so
     many joint states."""
+    counts, task, frames = borrowed((counts, task, frames))
     cost, table, joint, r = 0.0, 0, states, task.arity
     if task.form.kind == TABLES:
         own, each = task.form.own[task.of_arity], task.form.joint

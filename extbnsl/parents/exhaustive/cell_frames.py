@@ -56,6 +56,37 @@ class CellTask(NamedTuple):
     tables: Any
 
 
+class CellSpace(NamedTuple):
+    """Working space, made by Python so that no kernel counts references to it: slots (2 d,) int64 of a hash table, zero
+    between uses; place, cell (d,), counts (d, r) int64 of cells; fresh (d,) int64: cells to be weighed; present (r, w)
+    uint64: in which columns a state of the child is, and few, planes (32, w) uint64: numbers of columns by their binary
+    digits, all zero between uses; alone, corrected, unexplained, states, plain (64 w,) int32, total (64 w,) int64 of
+    columns; ones, others (r, 64 w) int32: by tables, their records by state, in cells of one state and in others;
+    tally (most states, r), inside (most states,) int64 of a candidate's states; mask (w,) uint64; times (m,) int64,
+    zero between uses."""
+
+    slots: NDArray[np.int64]
+    place: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    fresh: NDArray[np.int64]
+    present: NDArray[np.uint64]
+    few: NDArray[np.uint64]
+    planes: NDArray[np.uint64]
+    alone: NDArray[np.int32]
+    corrected: NDArray[np.int32]
+    unexplained: NDArray[np.int32]
+    states: NDArray[np.int32]
+    plain: NDArray[np.int32]
+    total: NDArray[np.int64]
+    ones: NDArray[np.int32]
+    others: NDArray[np.int32]
+    tally: NDArray[np.int64]
+    inside: NDArray[np.int64]
+    mask: NDArray[np.uint64]
+    times: NDArray[np.int64]
+
+
 class CellFrames(NamedTuple):
     """A stack of nodes, and where their cells lie: those of each node behind those of the one before.
 
@@ -73,7 +104,8 @@ class CellFrames(NamedTuple):
 
     base (d,) int64: the joint states of the root's parents in each row, and rows (d,) in their order. varset (bytes,)
     uint8: the parents of the top node; top (1,) its place. priors, filled (p,), known (p, 4, N + 1): by joint states,
-    of some of those that were asked for, the tables of a prior, and for how many records they are known.
+    of some of those that were asked for, the tables of a prior, and for how many records they are known. space:
+    scratch.
     """
 
     cell: NDArray[np.int32]
@@ -103,3 +135,4 @@ class CellFrames(NamedTuple):
     priors: NDArray[np.float64]
     filled: NDArray[np.int64]
     known: NDArray[np.float64]
+    space: CellSpace

@@ -29,7 +29,7 @@ from extbnsl.parents.best_score import as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CROWDED, FULL, OVER, open_root, search_between
 from extbnsl.parents.exhaustive.by_child import check_room, children_judged, parts_judged
 from extbnsl.parents.exhaustive.by_level import AHEAD, largest_size
-from extbnsl.parents.exhaustive.cell_frames import COUNTS, CellFrames, CellTask
+from extbnsl.parents.exhaustive.cell_frames import COUNTS, CellFrames, CellSpace, CellTask
 from extbnsl.parents.exhaustive.children import ANY_NUMBER, Child, Found, child_of
 from extbnsl.parents.exhaustive.problem import CountingProblem, Families, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, Means
@@ -412,6 +412,36 @@ def frames_of(task: CellTask, width: int) -> CellFrames:
         priors=np.zeros(priors),
         filled=np.zeros(priors, np.int64),
         known=np.zeros((priors, 4, 1 if task.form.kind == TABLES else records)),
+        space=space_of(task),
+    )
+
+
+def space_of(task: CellTask) -> CellSpace:
+    """Working space for the rows of a task."""
+    d, words = task.states.size, task.bits.shape[1]
+    columns, states = 64 * words, int(task.arities.max(initial=1))
+    counted = columns if task.form.kind == TABLES else 0
+    return CellSpace(
+        slots=np.zeros(2 * d, np.int64),
+        place=np.zeros(d, np.int64),
+        cell=np.zeros(d, np.int64),
+        counts=np.zeros((d, task.arity), np.int64),
+        fresh=np.zeros(d, np.int64),
+        present=np.zeros((task.arity, words), np.uint64),
+        few=np.zeros((32, words), np.uint64),
+        planes=np.zeros((32, words), np.uint64),
+        alone=np.zeros(columns, np.int32),
+        corrected=np.zeros(columns, np.int32),
+        unexplained=np.zeros(columns, np.int32),
+        states=np.zeros(columns, np.int32),
+        plain=np.zeros(columns, np.int32),
+        total=np.zeros(columns, np.int64),
+        ones=np.zeros((task.arity, counted), np.int32),
+        others=np.zeros((task.arity, counted), np.int32),
+        tally=np.zeros((states, task.arity), np.int64),
+        inside=np.zeros(states, np.int64),
+        mask=np.zeros(words, np.uint64),
+        times=np.zeros(task.variables.size, np.int64),
     )
 
 

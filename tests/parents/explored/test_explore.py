@@ -105,6 +105,7 @@ def test_a_stop_keeps_what_is_known(dataset):
 
 def test_a_child_without_an_end_is_cut_short_and_keeps_what_it_has(dataset):
     problem = exploration(dataset)
+    found(problem, Effort(sets=1), 1)  # compiles
     begun = time.monotonic()
     stop = lambda: "time_limit" if time.monotonic() > begun + 1.0 else None  # noqa: E731
     result = found(problem, Effort(), 1, stop)
