@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import borrowed, either, inner, njit
+from extbnsl.kernels.compiler import borrowed, either, inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, next_present, place_of, rank_swapped, rank_with, start_walk
 from extbnsl.parents.best_score import block_row
 from extbnsl.parents.exhaustive.lattice import any_member, has_child, place_among, product_of, two_outside, write_varset
@@ -84,19 +84,28 @@ def drop_hopeless(first, last, size, children, counts, rules, tables, alive):
     left_alive = alive[first:last].copy()
     children, counts, rules, tables, alive = borrowed((children, counts, rules, tables, left_alive))
     level, above = counts
-    costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
-    kept = np.empty(max(1, width.max()), np.uint64)
-    listed, walk = _written_out(first, last, size, level.places, rules, alive), start_walk(size, rules.binomials)
-    rows, varsets, high_of = listed.rows, listed.varsets, listed.high_of
+    listed = _written_out(first, last, size, level.places, rules, alive)
     figures = level.joint[first:], above, rules.floors, rules.binomials
     first_of, own, known = _by_child(size, listed, alive, figures, rules.form)
     told = _told(level, known, rules.form)
+    kept, at = np.empty(max(1, tables.width.max()), np.uint64), np.empty(tables.members.shape[1], np.int64)
+    space = start_walk(size, rules.binomials), kept, at
+    _drop_listed(children, (first_of, own), listed, told, space, rules, tables, alive)
+    return left_alive
+
+
+@inner
+def _drop_listed(children, places, listed, told, space, rules, tables, alive):
+    """The same of the families listed, from where they are alive: apart, so that all this can be borrowed."""
+    children, places, listed, told = borrowed((children, places, listed, told))
+    space, rules, tables, alive = borrowed((space, rules, tables, alive))
+    (first_of, own), (walk, kept, at) = places, space
+    rows, varsets, high_of, costs, bits = listed.rows, listed.varsets, listed.high_of, tables.costs, tables.bits
     for c in range(children.size):
         x = children[c]
-        w = width[c]
         base = tables.first[c]
-        blocks = block_first[c + 1] - block_first[c]
-        low_block = blocks > 0 and byte[block_first[c]] == 0
+        blocks = tables.block_first[c + 1] - tables.block_first[c]
+        low = np.int64(blocks > 0 and tables.byte[tables.block_first[c]] == 0)  # whether there is a block of low bytes
         high = -1
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
@@ -105,14 +114,18 @@ def drop_hopeless(first, last, size, children, counts, rules, tables, alive):
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0
+                _find_rows(c, low, blocks, varsets[i], tables, at)
             row = block_row(c, np.int64(0), np.int64(varsets[i, 0] & u64(255)), tables)
-            for word in range(w):
+            for word in range(tables.width[c]):
                 if costs[base + (word << 6)] > larger:
                     break
                 if word == ready:
-                    kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
+                    left = ~u64(0)
+                    for b in range(low, blocks):
+                        left &= bits[at[b] + word]
+                    kept[word] = left
                     ready += 1
-                left = kept[word] & bits[row + word] if low_block else kept[word]
+                left = kept[word] & bits[row + word] if low else kept[word]
                 if left:
                     best = costs[base + (word << 6) + np.int64(lowest(left))]
                     if best <= larger and (
@@ -121,7 +134,16 @@ def drop_hopeless(first, last, size, children, counts, rules, tables, alive):
                     ):
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
                     break
-    return left_alive
+
+
+@inlined
+def _find_rows(c, begin, end, varset, tables, at):
+    """Where the bitsets of a child begin that say which of its parent sets have no member outside `varset` in each of
+    these blocks."""
+    first = tables.block_first[c]
+    for b in range(begin, end):
+        byte = tables.byte[first + b]
+        at[b] = block_row(c, b, np.int64((varset[byte >> 3] >> u64((byte & 7) << 3)) & u64(255)), tables)
 
 
 class _Listed(NamedTuple):
@@ -201,15 +223,3 @@ def _written_out(first, last, size, places, rules, alive):
             high_of[m] = high_of[m - 1] + (differs != u64(0))
         m += 1
     return _Listed(rows[:m], ranks[:m], varsets[:m], states[:m], high_of[:m], outside[:m])
-
-
-@inner
-def _inside_high_bytes(c, varset, word, low_block, tables):
-    """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
-    bits, byte, first = tables.bits, tables.byte, tables.block_first[c]
-    left = ~u64(0)
-    for b in range(1 if low_block else 0, tables.block_first[c + 1] - first):
-        at = byte[first + b]
-        value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
-        left &= bits[block_row(c, b, value, tables) + word]
-    return left
