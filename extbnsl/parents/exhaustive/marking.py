@@ -7,7 +7,7 @@ varsets at which they are alive, see `lattice`; and where few children are alive
 import numpy as np
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import borrowed, inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -32,9 +32,23 @@ def mark_needed(lo, hi, size, alive, places, within, more, binomials):
     64. more: bits, by blocks, of those that are needed anyway, or None.
     """
     alive, places, within, binomials = borrowed((alive, places, within, binomials))
-    walk = start_walk(size, binomials)
     marked = np.zeros(((hi - lo + 63) >> 6, 2), np.uint64)
     common, state = np.empty((binomials.shape[0], within.size), np.uint64), np.empty(binomials.shape[0], np.uint8)
+    _mark_runs(lo, hi, start_walk(size, binomials), (alive, places, within, binomials), (common, state), marked)
+    needed = u64(0)
+    for block in range(marked.shape[0]):
+        if more is not None:
+            marked[block, 0] |= more[(lo >> 6) + block]
+        marked[block, 1] = needed
+        needed += popcount(marked[block, 0])
+    return marked
+
+
+@inner
+def _mark_runs(lo, hi, walk, level, scratch, marked):
+    """Set the bits of the varsets with ranks lo <= rank < hi that must be counted; apart, so that all is borrowed."""
+    walk, level, scratch, marked = borrowed((walk, level, scratch, marked))
+    (alive, places, within, binomials), state, size = level, scratch[1], walk.members.size - 1
     last = size - 1
     rank = lo
     while rank < hi:
@@ -47,19 +61,12 @@ def mark_needed(lo, hi, size, alive, places, within, more, binomials):
         if left and rank < end:
             go_to(rank, walk, binomials)
             count = min(end - rank, walk.members[1] - walk.members[0])
-            if _judge_run(count, size, walk, alive, places, within, (common, state)):
+            if _judge_run(count, size, walk, alive, places, within, scratch):
                 for i in range(count):
                     if state[i]:
                         marked[(rank + i - lo) >> 6, 0] |= u64(1) << u64((rank + i - lo) & 63)
             rank += count
         rank = min(rank, end)
-    needed = u64(0)
-    for block in range(marked.shape[0]):
-        if more is not None:
-            marked[block, 0] |= more[(lo >> 6) + block]
-        marked[block, 1] = needed
-        needed += popcount(marked[block, 0])
-    return marked
 
 
 ABSENT, OPEN, NEEDED = range(3)  # a subset is not there; of no family so far; of one
