@@ -4,7 +4,7 @@ For each child a search by branching over pairs of a parent set and candidates t
 bounds are in `between_bounds`, with their proofs. The families of small parent sets are best found by level before, for
 others are compared with these.
 
-Time: some 20 us for each of some 10^4 to 10^6 nodes per child, with 500 rows. Memory: per thread some hundred bytes per
+Time: some 10 us for each of some 10^4 to 10^6 nodes per child, with 500 rows. Memory: per thread some hundred bytes per
 row and two for each row and state of a candidate, and the tables of a family list.
 
 A child's search is cut into parts: the first few levels of its tree hand their nodes over, and of these each part has
