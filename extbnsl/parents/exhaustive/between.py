@@ -44,7 +44,6 @@ def _limits(at, task, frames):
 @inlined
 def _narrowed(at, task, frames):
     """Take the hopeless candidates from a node, until none is; returns the first one, or -1 if none is left."""
-    task, frames = borrowed((task, frames))
     while True:
         if frames.stale[at]:
             find_bounds(at, task, frames)
@@ -122,7 +121,6 @@ def _cost_at_least(at, task, frames):
 @inlined
 def _leave_out(at, v, task, frames):
     """Make node at + 1 of node `at`: the same parents, without candidate v."""
-    task, frames = borrowed((task, frames))
     after = at + 1
     for k in range(task.arities.size):
         frames.open[after, k] = frames.open[at, k] and k != v
@@ -137,7 +135,6 @@ def _leave_out(at, v, task, frames):
 @inlined
 def _enter(at, v, task, frames):
     """Make node at + 1 of node `at` and candidate v."""
-    task, frames = borrowed((task, frames))
     space = frames.space
     after, codes, tally, inside, start = at + 1, task.codes[v], space.tally, space.inside, frames.start[at]
     to = frames.start[after] = start + frames.cells[at]

@@ -285,7 +285,7 @@ def find_bounds(at, task, frames):
     while begin < task.arities.size and not frames.open[at, begin]:
         begin += 1
     begin = task.first[begin]  # the first column of an open candidate
-    behind, plain = total[begin:], space.plain[begin:]
+    behind, plain = total[begin:], space.plain[begin:]  # of columns before, in the same word, nobody reads the sums
     for c in range(plain.size):
         behind[c] = plain[c] = 0
     if task.form.kind == TABLES:
