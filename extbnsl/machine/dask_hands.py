@@ -31,6 +31,7 @@ from extbnsl.machine.hands import (
     hear,
     prepare,
     sees,
+    size_of,
     told_of_this,
 )
 from extbnsl.machine.lending import Lent
@@ -75,7 +76,7 @@ def _can_lend(client: "Client") -> bool:
 
 
 def _sum_of(lent: Lent) -> int:
-    return int(lent.array.sum())
+    return int(lent.value.sum())
 
 
 class _Sent(NamedTuple):
@@ -238,12 +239,12 @@ class DaskHands:
         try:
             packed = sent.result()
             if isinstance(packed, Lent):
-                packed = packed.array.data
+                packed.hold()
         except BaseException as error:  # what tasks raise comes in their answer
             answer.set_exception(Lost(isinstance(error, KilledWorker)))
         else:
             with self._lock:
-                self._received += len(packed)
+                self._received += size_of(packed)
             answer.set_result(packed)
         finally:
             del self._out[answer]

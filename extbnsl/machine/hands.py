@@ -50,7 +50,7 @@ class Lost(Exception):
         self.for_good = for_good
 
 
-Answer = bytes | memoryview  # what `done_by` made of a bundle
+Answer = bytes | Lent  # what `done_by` made of a bundle
 
 
 class Done(NamedTuple):
@@ -215,21 +215,29 @@ class _Unpickler(pickle.Unpickler):
         self._parts, self._halt = parts, halt
 
     def persistent_load(self, pid: Any) -> Any:
-        return self._halt if pid == HALT else self._parts[pid].array
+        if pid == HALT:
+            return self._halt
+        part = self._parts[pid]
+        return part.value if isinstance(part, Lent) else part.array
 
 
 def unpacked(answer: Answer) -> Done:
     """What a worker answered; raises what one of the tasks raised there."""
-    results, seconds, error = pickle.loads(answer)
+    results, seconds, error = answer.value if isinstance(answer, Lent) else pickle.loads(answer)
     if error is not None:
         raise error
-    return Done(results, seconds, len(answer))
+    return Done(results, seconds, size_of(answer))
+
+
+def size_of(answer: Answer) -> int:
+    """How many bytes an answer has."""
+    return answer.size if isinstance(answer, Lent) else len(answer)
 
 
 # What follows runs in the other processes.
 
 
-def done_by(driver: Driver, token: str, body: bytes, *parts: Part | Lent) -> bytes | Lent:
+def done_by(driver: Driver, token: str, body: bytes, *parts: Part | Lent) -> Answer:
     """Do the tasks of a bundle: their results, or what the first that failed raised; Lost if this process is none that
     the driver needs, if they were cut short, or if they failed by what may be wrong with this process alone."""
     began = time.perf_counter()
@@ -248,11 +256,13 @@ def done_by(driver: Driver, token: str, body: bytes, *parts: Part | Lent) -> byt
         error = _that_travels(raised)
     if halt[0]:
         results, error = [], Lost()
-    packed = pickle.dumps((results, time.perf_counter() - began, error), 5)
-    if driver.sees_lent and len(packed) >= LENT:
+    answer = results, time.perf_counter() - began, error
+    if driver.sees_lent:
         with contextlib.suppress(OSError):  # memory is short
-            return Lent(np.frombuffer(packed, np.uint8))
-    return packed
+            lent = Lent(answer)
+            if lent.size >= LENT:
+                return lent
+    return pickle.dumps(answer, 5)
 
 
 def _that_travels(error: Exception) -> Exception:

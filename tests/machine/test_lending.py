@@ -1,4 +1,4 @@
-"""Arrays that processes of one machine look at together."""
+"""Values that processes of one machine look at together."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this sy
 LOOK = """
 import pickle, sys
 import numpy as np
-array = pickle.load(sys.stdin.buffer).array
+array = pickle.load(sys.stdin.buffer).value
 flags = array.flags
 found = array.copy()
 if flags.writeable:
@@ -63,11 +63,35 @@ def test_another_process_sees_it_as_it_is_and_changes_nothing(array):
 
 def test_a_process_maps_it_once_and_lets_it_go():
     lent = Lent(np.arange(9))
-    first = lent.array
-    assert pickle.loads(pickle.dumps(lent)).array is first
+    first = lent.value
+    assert np.shares_memory(pickle.loads(pickle.dumps(lent)).value, first)
     del first
     assert not lending._mapped
-    assert lent.array.tolist() == list(range(9))
+    assert lent.value.tolist() == list(range(9))
+
+
+def test_what_is_held_stays_though_its_owner_gives_it_up():
+    lent = Lent(np.arange(9))
+    told, given_up = pickle.loads(pickle.dumps(lent)), pickle.loads(pickle.dumps(lent))
+    told.hold()
+    del lent
+    assert told.value.tolist() == list(range(9))
+    del told
+    with pytest.raises(OSError, match=os.strerror(errno.ENOENT)):
+        given_up.hold()
+
+
+def test_what_is_lent_may_have_any_values_and_many_arrays():
+    arrays = [np.arange(1000.0), np.zeros((0, 3)), read_only(np.arange(7, dtype=np.uint8)), np.eye(5)[::2, ::2]]
+    value = ({"several": arrays, "same": arrays[0]}, 3.5, None)
+    lent = Lent(value)
+    found = pickle.loads(pickle.dumps(lent)).value
+    for own, before in zip(found[0]["several"], arrays, strict=True):
+        assert np.array_equal(own, before)
+        assert own.dtype == before.dtype
+        assert own.flags.writeable == before.flags.writeable
+    assert found[0]["same"] is found[0]["several"][0]
+    assert found[1:] == (3.5, None)
 
 
 def test_what_was_given_up_is_not_taken_for_another_that_has_its_number():
@@ -76,8 +100,8 @@ def test_what_was_given_up_is_not_taken_for_another_that_has_its_number():
     del lent
     other = Lent(np.zeros(9))
     with pytest.raises(OSError, match=os.strerror(errno.ESTALE)):
-        _ = pickle.loads(told).array
-    assert other.array.sum() == 0
+        _ = pickle.loads(told).value
+    assert other.value.sum() == 0
 
 
 def test_it_ends_with_its_owner():
