@@ -23,6 +23,7 @@ from extbnsl.core.options import Declared, declared
 from extbnsl.core.sentences import Mention
 from extbnsl.core.version import __version__
 from extbnsl.files.manifest import Remembered, read_manifest
+from extbnsl.files.names import MANIFEST, RESULT
 from extbnsl.formats.kinds import LARGEST_SMOOTHING, OF_ARCS, is_score_file
 from extbnsl.machine.budgets import Budgets, Deadline, default_memory
 from extbnsl.run.progress import told_on
@@ -371,13 +372,16 @@ def check_output(given: argparse.Namespace, output: Path, overwrite: bool, optio
 
 
 def _inputs(given: argparse.Namespace) -> Iterator[str | Path]:
-    """The files that a command reads, and the data of the run that it is about."""
+    """The files that a command reads, and of the run that it is about what others read, and the data."""
     known = vars(given)
     yield from (known[name] for name in INPUTS if known.get(name) is not None)
     for name in ("required", "forbidden", "allowed"):
         yield from (one for one in known.get(name) or () if isinstance(one, Path))
     about = known.get("run") or known.get("result")
-    remembered = None if about is None else remembered_input(about)
+    if about is None:
+        return
+    yield from (Path(about, name) for name in (RESULT, MANIFEST))  # no file, if that is none of a run
+    remembered = remembered_input(about)
     if remembered is not None:
         yield remembered
 
