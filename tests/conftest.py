@@ -24,13 +24,15 @@ sys.path.append(TOP)
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # machines may be
 settings.load_profile("busy")
 LIGHT = {"data", "docs", "drawing", "files", "formats", "machine", "networks", "report", "results", "run", "tools"}
+SOLVING = {"test_data_dressed", "test_declared", "test_description_by_score"}  # among these
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what compiles next to nothing in the middle: there the second of two processes begins, and when it is through
     with that it finds compiled what the first one has come to."""
-    light = [item for item in items if item.path.parent.name in LIGHT]
-    others = [item for item in items if item.path.parent.name not in LIGHT]
+    light, others = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        (light if item.path.parent.name in LIGHT and item.path.stem not in SOLVING else others).append(item)
     items[:] = [*others[: len(items) // 2], *light, *others[len(items) // 2 :]]
 
 
