@@ -17,7 +17,7 @@ import numpy as np
 WORKERS = 3
 SOONER = (sys.executable, str(Path(__file__).with_name("sooner.py")))
 RESAMPLES = 16
-RUNS = 6  # of the campaign
+RUNS = 8  # of the campaign
 PATIENCE = 600  # seconds until it is taken to hang, on a busy machine
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -113,7 +113,7 @@ class Shaken:
     counts what was killed, by kind."""
 
     def __init__(self, folder, work, seed, seconds):
-        self._folder, self._random, self._pause = folder, random.Random(seed), seconds / 5
+        self._folder, self._random, self._pause = folder, random.Random(seed), seconds / 8
         self._file = folder / "scheduler.json"
         self._command = [*work.command(folder / "shaken"), "--cluster", f"scheduler-file:{self._file}"]
         self._processes = {}
