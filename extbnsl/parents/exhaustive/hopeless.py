@@ -35,21 +35,29 @@ def _least_of_larger(p, i, listed, x, walk, told, rules, form):
     return rules.floors[x] + penalty + (size + 1) * rules.step
 
 
-def _least_by_others(p, i, listed, x, walk, told, rules, form):
-    """What the family of X and P costs at least, as far as T of P and of P + X without one of P tells."""
+def _others_reach(enough, p, i, listed, x, walk, told, rules, form):
+    """Whether the family of X and P costs `enough` at least, as far as T of P and of P + X without one of P tells."""
     go_to(listed.ranks[i], walk, rules.binomials)
-    size, (places, joint), most = walk.members.size - 1, told, rules.floors[x]
+    size, (places, joint) = walk.members.size - 1, told
+    enough -= family_penalty(rules.parameter, rules.arities[x], listed.states[i]) + size * rules.step
     own = joint[place_of(listed.ranks[i], places)]
     j = place_among(x, walk.members, size)
     for k in range(size):
-        if not (rules.some_required and has_child(rules.must, walk.members[k], x)):
-            most = max(most, own - joint[place_of(rank_swapped(k, x, j, walk, rules.binomials), places)])
-    return most + family_penalty(rules.parameter, rules.arities[x], listed.states[i]) + size * rules.step
+        if rules.some_required and has_child(rules.must, walk.members[k], x):
+            continue
+        if own - joint[place_of(rank_swapped(k, x, j, walk, rules.binomials), places)] >= enough:
+            return True
+    return False
 
 
 def _known(p, i, listed, x, walk, told, rules, form):
     """What figures have told of all of these."""
     return told[p]
+
+
+def _figures_reach(enough, p, i, listed, x, walk, told, rules, form):
+    """The same by figures."""
+    return told[p] >= enough
 
 
 def _by_sums(level, known, form):
@@ -64,7 +72,7 @@ def _by_figures(level, known, form):
 
 _told = either(_by_sums, _by_figures)
 _least, _of_larger = either(_least_by_penalty, _known), either(_least_of_larger, _known)
-_by_others = either(_least_by_others, _known)
+_reach = either(_others_reach, _figures_reach)
 
 
 @njit
@@ -78,8 +86,8 @@ def drop_hopeless(first, last, size, children, counts, rules, tables, alive):
     that X must have is passed over: P - W + X need not be counted.)
     Figures say it by `least_of`: those of counts, of this level and of the next. `tables` (byte tables of these
     children) hold all wanted families of smaller parent sets, or of as large ones too. Child by child, so that a
-    child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over
-    the other bytes is kept.
+    child's tables stay in cache; neighbouring varsets differ in the byte of their lowest member alone most of the time,
+    so the AND over the other bytes is kept.
     """
     left_alive = alive[first:last].copy()
     children, counts, rules, tables, alive = borrowed((children, counts, rules, tables, left_alive))
@@ -100,62 +108,70 @@ def _drop_listed(children, places, listed, told, space, rules, tables, alive):
     children, places, listed, told = borrowed((children, places, listed, told))
     space, rules, tables, alive = borrowed((space, rules, tables, alive))
     (first_of, own), (walk, kept, at) = places, space
-    rows, varsets, high_of, costs, bits = listed.rows, listed.varsets, listed.high_of, tables.costs, tables.bits
+    rows, varsets, others_of, costs, bits = listed.rows, listed.varsets, listed.others_of, tables.costs, tables.bits
     for c in range(children.size):
         x = children[c]
         base = tables.first[c]
-        blocks = tables.block_first[c + 1] - tables.block_first[c]
-        low = np.int64(blocks > 0 and tables.byte[tables.block_first[c]] == 0)  # whether there is a block of low bytes
-        high = -1
-        ready = 0
+        others, byte, block, blocks, ready = np.int64(-1), np.int64(0), np.int64(-1), np.int64(0), np.int64(0)
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
             larger = _of_larger(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
-            if high_of[i] != high:
-                high = high_of[i]
-                ready = 0
-                _find_rows(c, low, blocks, varsets[i], tables, at)
-            row = block_row(c, np.int64(0), np.int64(varsets[i, 0] & u64(255)), tables)
+            if others_of[i] != others:
+                others, byte, ready = others_of[i], np.int64(listed.byte[i]), np.int64(0)
+                blocks, block = _find_rows(c, byte, varsets[i], tables, at)
+            row = block_row(c, block, _byte_of(varsets[i], byte), tables)
             for word in range(tables.width[c]):
                 if costs[base + (word << 6)] > larger:
                     break
                 if word == ready:
                     left = ~u64(0)
-                    for b in range(low, blocks):
+                    for b in range(blocks):
                         left &= bits[at[b] + word]
                     kept[word] = left
                     ready += 1
-                left = kept[word] & bits[row + word] if low else kept[word]
+                left = kept[word] & bits[row + word] if block >= 0 else kept[word]
                 if left:
                     best = costs[base + (word << 6) + np.int64(lowest(left))]
                     if best <= larger and (
                         best <= _least(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
-                        or best <= _by_others(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
+                        or _reach(best + rules.slack, p, i, listed, x, walk, told, rules, rules.form)
                     ):
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
                     break
 
 
 @inlined
-def _find_rows(c, begin, end, varset, tables, at):
-    """Where the bitsets of a child begin that say which of its parent sets have no member outside `varset` in each of
-    these blocks."""
-    first = tables.block_first[c]
-    for b in range(begin, end):
+def _byte_of(varset, byte):
+    """This byte of a varset."""
+    return np.int64((varset[byte >> 3] >> u64((byte & 7) << 3)) & u64(255))
+
+
+@inlined
+def _find_rows(c, but, varset, tables, at):
+    """Where the bitsets of a child begin that say which of its parent sets have no member outside `varset` in each
+    block but that of one byte; how many these are, and that block, -1 if there is none."""
+    first, others, block = tables.block_first[c], 0, -1
+    for b in range(tables.block_first[c + 1] - first):
         byte = tables.byte[first + b]
-        at[b] = block_row(c, b, np.int64((varset[byte >> 3] >> u64((byte & 7) << 3)) & u64(255)), tables)
+        if byte == but:
+            block = b
+        else:
+            at[others] = block_row(c, b, _byte_of(varset, byte), tables)
+            others += 1
+    return others, block
 
 
 class _Listed(NamedTuple):
     """Varsets P of a range of a level with a child that is alive: where they are in the range, their ranks, varsets
-    (m, w), the products of their factors, float64, how often the bytes but the lowest have changed since the first one,
-    and the two lowest variables outside, (m, 2) int64."""
+    (m, w), the products of their factors, float64, the byte of the lowest member, how often the other bytes, or which
+    these are, have changed since the first one, and the two lowest variables outside, (m, 2) int64."""
 
     rows: NDArray[np.int64]
     ranks: NDArray[np.int64]
     varsets: NDArray[np.uint64]
     states: NDArray[np.float64]
-    high_of: NDArray[np.int64]
+    byte: NDArray[np.int64]
+    others_of: NDArray[np.int64]
     outside: NDArray[np.int64]
 
 
@@ -201,7 +217,7 @@ def _written_out(first, last, size, places, rules, alive):
     """The varsets at these places with a child in alive[place - first]."""
     total = last - first
     rows, ranks, varsets = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(alive.shape, np.uint64)
-    states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
+    states, byte, others_of = np.ones(total, np.float64), np.zeros(total, np.int64), np.zeros(total, np.int64)
     outside = np.empty((total, 2), np.int64)
     walk = start_walk(size, rules.binomials)
     members = walk.members
@@ -216,10 +232,14 @@ def _written_out(first, last, size, places, rules, alive):
         rows[m], ranks[m], states[m] = i, rank, product_of(members, size, rules.factors)
         outside[m, 0], outside[m, 1] = two_outside(members, size)
         write_varset(members, size, varsets, m)
+        byte[m] = members[0] >> 3 if size else 0
         if m > 0:
-            differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
-            for q in range(1, varsets.shape[1]):
-                differs |= varsets[m, q] ^ varsets[m - 1, q]
-            high_of[m] = high_of[m - 1] + (differs != u64(0))
+            same = byte[m] == byte[m - 1]
+            for q in range(varsets.shape[1]):
+                differs = varsets[m, q] ^ varsets[m - 1, q]
+                if q == byte[m] >> 3:
+                    differs &= ~(u64(255) << u64((byte[m] & 7) << 3))
+                same &= differs == u64(0)
+            others_of[m] = others_of[m - 1] + (not same)
         m += 1
-    return _Listed(rows[:m], ranks[:m], varsets[:m], states[:m], high_of[:m], outside[:m])
+    return _Listed(rows[:m], ranks[:m], varsets[:m], states[:m], byte[:m], others_of[:m], outside[:m])
