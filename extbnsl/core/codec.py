@@ -59,6 +59,7 @@ class Within:
 Whole = Annotated[int, Within()]  # a count or a number of something
 Highest = Annotated[float, math.inf]  # a finite number, or infinity where nothing is known
 Lowest = Annotated[float, -math.inf]
+ARRAYS = "ndarray", "NDArray"  # what numpy's NDArray is called: itself from Python 3.12 and numpy 2.5 on
 
 
 Writers = Mapping[type, Callable[[Any], Any]]  # how values of some types are written
@@ -163,9 +164,15 @@ def _reader(kind: Any) -> Reader:
         return _each(_reader(parts[0]), origin)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _by_name(_reader(parts[1]))
-    if getattr(origin, "__name__", "") == "ndarray":
-        return _listed(typing.get_args(parts[1])[0])
+    if getattr(origin, "__name__", "") in ARRAYS:
+        return _listed(_scalar(kind))
     return _PLAIN.get(kind) or _of_class(kind)
+
+
+def _scalar(kind: Any) -> Any:
+    """The type of an array's elements, of a type that `NDArray` has made."""
+    last = typing.get_args(kind)[-1]
+    return next(iter(typing.get_args(last)), last)
 
 
 def _fitting(fits: Callable[[Any], bool]) -> Reader:
@@ -214,7 +221,7 @@ def _in_file(kind: Any) -> Reader:
     """What reads the array of a field that lies in a file: None where the type allows that and the file has none."""
     own = next((part for part in typing.get_args(kind) if typing.get_origin(part) is not None), None)
     own, optional = (own, True) if type(None) in typing.get_args(kind) else (kind, False)
-    dtype = typing.get_args(typing.get_args(own)[1])[0]
+    dtype = _scalar(own)
 
     def reader(value: Any, source: _Source, place: str) -> Any:
         array = source.arrays.get(place.removesuffix("."))
