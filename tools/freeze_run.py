@@ -21,7 +21,7 @@ import numpy as np
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.search.runs
-from extbnsl.core.codec import IN_FILE, UNKEPT
+from extbnsl.core.codec import IN_FILE, UNKEPT, element_of
 from extbnsl.core.events import Event, LayerEnded
 from extbnsl.core.options import union_of
 from extbnsl.core.version import __version__
@@ -88,8 +88,8 @@ def _spelled(hint: Any, classes: list[Any]) -> str:
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return _spelled(parts[0], classes) + (" in a file" if IN_FILE in parts else "")
-    if origin is np.ndarray:
-        return f"array of {typing.get_args(parts[1])[0].__name__}"
+    if (element := element_of(hint)) is not None:
+        return f"array of {element.__name__}"
     own = [_spelled(part, classes) for part in parts]
     if len(union_of(hint)) > 1:
         return " | ".join(own)

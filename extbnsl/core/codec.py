@@ -150,6 +150,14 @@ def _fields(kind: Any) -> dict[str, tuple[Any, tuple[Any, ...]]] | None:
     return {name: (hints[name], getattr(hints[name], "__metadata__", ())) for name in names}
 
 
+def element_of(kind: Any) -> Any:
+    """The type of the elements of a type of arrays that numpy's NDArray has made; None of any other type."""
+    if getattr(typing.get_origin(kind), "__name__", "") not in ARRAYS:
+        return None
+    last = typing.get_args(kind)[-1]
+    return next(iter(typing.get_args(last)), last)
+
+
 @functools.cache
 def _reader(kind: Any) -> Reader:
     """What reads values of this kind."""
@@ -164,15 +172,9 @@ def _reader(kind: Any) -> Reader:
         return _each(_reader(parts[0]), origin)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _by_name(_reader(parts[1]))
-    if getattr(origin, "__name__", "") in ARRAYS:
-        return _listed(_scalar(kind))
+    if (element := element_of(kind)) is not None:
+        return _listed(element)
     return _PLAIN.get(kind) or _of_class(kind)
-
-
-def _scalar(kind: Any) -> Any:
-    """The type of an array's elements, of a type that `NDArray` has made."""
-    last = typing.get_args(kind)[-1]
-    return next(iter(typing.get_args(last)), last)
 
 
 def _fitting(fits: Callable[[Any], bool]) -> Reader:
@@ -221,7 +223,7 @@ def _in_file(kind: Any) -> Reader:
     """What reads the array of a field that lies in a file: None where the type allows that and the file has none."""
     own = next((part for part in typing.get_args(kind) if typing.get_origin(part) is not None), None)
     own, optional = (own, True) if type(None) in typing.get_args(kind) else (kind, False)
-    dtype = _scalar(own)
+    dtype = element_of(own)
 
     def reader(value: Any, source: _Source, place: str) -> Any:
         array = source.arrays.get(place.removesuffix("."))

@@ -1,6 +1,8 @@
 """The search over many orders: the optimum of small problems, the same on any threads, feasible, told to stop."""
 
+import functools
 import itertools
+import operator
 import threading
 import time
 
@@ -84,7 +86,7 @@ def test_a_cost_of_large_ones_that_cancel_is_rounded_once():
     costs = [1e16, 1.0, -1e16, 1.0]
     nobody = np.zeros(0, np.int64)
     lists = parent_lists((np.array([cost]), np.zeros(1, np.int64), nobody) for cost in costs)
-    assert search(lists, rounds=1).cost == 2.0 != sum(costs)
+    assert search(lists, rounds=1).cost == 2.0 != functools.reduce(operator.add, costs)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -35,8 +35,10 @@ def _least_of_larger(p, i, listed, x, walk, told, rules, form):
     return rules.floors[x] + penalty + (size + 1) * rules.step
 
 
-def _others_reach(enough, p, i, listed, x, walk, told, rules, form):
-    """Whether the family of X and P costs `enough` at least, as far as T of P and of P + X without one of P tells."""
+def _others_reach(enough, family, listed, walk, told, rules, form):
+    """Whether the family (p, i, x) of X and P costs `enough` at least, as far as T of P and of P + X without one of P
+    tells."""
+    _, i, x = family
     go_to(listed.ranks[i], walk, rules.binomials)
     size, (places, joint) = walk.members.size - 1, told
     enough -= family_penalty(rules.parameter, rules.arities[x], listed.states[i]) + size * rules.step
@@ -55,9 +57,9 @@ def _known(p, i, listed, x, walk, told, rules, form):
     return told[p]
 
 
-def _figures_reach(enough, p, i, listed, x, walk, told, rules, form):
+def _figures_reach(enough, family, listed, walk, told, rules, form):
     """The same by figures."""
-    return told[p] >= enough
+    return told[family[0]] >= enough
 
 
 def _by_sums(level, known, form):
@@ -134,7 +136,7 @@ def _drop_listed(children, places, listed, told, space, rules, tables, alive):
                     best = costs[base + (word << 6) + np.int64(lowest(left))]
                     if best <= larger and (
                         best <= _least(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
-                        or _reach(best + rules.slack, p, i, listed, x, walk, told, rules, rules.form)
+                        or _reach(best + rules.slack, (p, i, x), listed, walk, told, rules, rules.form)
                     ):
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
                     break
