@@ -372,7 +372,7 @@ def check_output(given: argparse.Namespace, output: Path, overwrite: bool, optio
 
 
 def _inputs(given: argparse.Namespace) -> Iterator[str | Path]:
-    """The files that a command reads, and of the run that it is about what others read, and the data."""
+    """The files that a command reads, and the result, the manifest and the data of the run that it is about."""
     known = vars(given)
     yield from (known[name] for name in INPUTS if known.get(name) is not None)
     for name in ("required", "forbidden", "allowed"):

@@ -37,6 +37,7 @@ class Lent:
             self._spans.append((self.size, self.size + data.nbytes, data.readonly))
             self.size += -(-data.nbytes // ALIGNED) * ALIGNED
         self._path, self._file = system.path_of_open(descriptor), _identity(descriptor)
+        self._held: mmap.mmap | None = None
 
     def hold(self) -> None:
         """Keep the memory here, though who made it may give it up. OSError if that has been done."""

@@ -114,14 +114,14 @@ def _drop_listed(children, places, listed, told, space, rules, tables, alive):
     for c in range(children.size):
         x = children[c]
         base = tables.first[c]
-        others, byte, block, blocks, ready = np.int64(-1), np.int64(0), np.int64(-1), np.int64(0), np.int64(0)
+        others, block, blocks, ready = -1, -1, 0, 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
             larger = _of_larger(p, i, listed, x, walk, told, rules, rules.form) - rules.slack
             if others_of[i] != others:
-                others, byte, ready = others_of[i], np.int64(listed.byte[i]), np.int64(0)
-                blocks, block = _find_rows(c, byte, varsets[i], tables, at)
-            row = block_row(c, block, _byte_of(varsets[i], byte), tables)
+                others, ready = others_of[i], 0
+                blocks, block = _find_rows(c, listed.byte[i], varsets[i], tables, at)
+            row = block_row(c, block, _byte_of(varsets[i], listed.byte[i]), tables)
             for word in range(tables.width[c]):
                 if costs[base + (word << 6)] > larger:
                     break
@@ -146,6 +146,16 @@ def _drop_listed(children, places, listed, told, space, rules, tables, alive):
 def _byte_of(varset, byte):
     """This byte of a varset."""
     return np.int64((varset[byte >> 3] >> u64((byte & 7) << 3)) & u64(255))
+
+
+@inlined
+def _agree_but(byte, one, other):
+    """Whether two varsets have the same bytes but for this one."""
+    differs = (one[byte >> 3] ^ other[byte >> 3]) & ~(u64(255) << u64((byte & 7) << 3))
+    for q in range(one.size):
+        if q != byte >> 3:
+            differs |= one[q] ^ other[q]
+    return differs == u64(0)
 
 
 @inlined
@@ -236,12 +246,7 @@ def _written_out(first, last, size, places, rules, alive):
         write_varset(members, size, varsets, m)
         byte[m] = members[0] >> 3 if size else 0
         if m > 0:
-            same = byte[m] == byte[m - 1]
-            for q in range(varsets.shape[1]):
-                differs = varsets[m, q] ^ varsets[m - 1, q]
-                if q == byte[m] >> 3:
-                    differs &= ~(u64(255) << u64((byte[m] & 7) << 3))
-                same &= differs == u64(0)
+            same = byte[m] == byte[m - 1] and _agree_but(byte[m], varsets[m], varsets[m - 1])
             others_of[m] = others_of[m - 1] + (not same)
         m += 1
     return _Listed(rows[:m], ranks[:m], varsets[:m], states[:m], byte[:m], others_of[:m], outside[:m])
